@@ -1,0 +1,41 @@
+"""The loops in which a fit spends its time: compiled (C++) where the build had a compiler, else their NumPy twins.
+
+Both modules have the same functions, with the same arguments and results; `reference` is the specification.
+The first arguments of a solver kernel are the columns: one Fortran-ordered matrix, or the three arrays of a CSC matrix.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..errors import CompiledCoreWarning
+from . import reference
+
+KERNELS = ("means", "newton", "componentwise")
+
+_impl: Any
+try:
+    from . import compiled as _impl
+
+    COMPILED = True
+except ImportError:
+    _impl = reference
+    COMPILED = False
+
+means, newton, componentwise = (getattr(_impl, name) for name in KERNELS)
+
+_told = COMPILED
+
+
+def tell_if_slow() -> None:
+    """Warn, once in a process, that fits run on the NumPy twins."""
+    global _told
+    if not _told:
+        _told = True
+        warnings.warn(
+            "smaller was installed without its compiled core and runs on NumPy, correct but many times slower. "
+            "Install a C++ compiler and the Python headers, then reinstall: pip install --force-reinstall smaller.",
+            CompiledCoreWarning,
+            stacklevel=2,
+        )

@@ -1,0 +1,123 @@
+// The compiled twins of reference.py: same names, same arguments, same results.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
+
+#include <tuple>
+
+#include "componentwise.hpp"
+#include "newton.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace smaller {
+namespace {
+
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+template <class T>
+using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Values = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+
+void raise_if_interrupted() {
+    nb::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+template <class T>
+Dense<T> columns(const Matrix<T>& X) {
+    return {X.data(), X.shape(0), X.shape(0)};
+}
+
+// What the two solvers share: the working set, the data and the current point (w, b, F), which they move.
+struct Arguments {
+    Data data;
+    WorkingSet set;
+    double *b, *F;
+
+    Arguments(const Vector<const std::int64_t>& feature, const Vector<const std::int64_t>& klass,
+              const Vector<double>& w, const Vector<double>& b, const Values& F, const Matrix<double>& Y,
+              const Vector<const double>& s, const Vector<const double>& l1, const Vector<const double>& l2,
+              const Vector<const double>& scale, int family, bool intercept)
+        : data{F.shape(0), F.shape(1), static_cast<Family>(family), intercept, Y.data(), s.data()},
+          set{w.shape(0), feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data()},
+          b(b.data()), F(F.data()) {
+        const size_t a = set.size, n = data.n;
+        if (feature.shape(0) != a || klass.shape(0) != a || l1.shape(0) != a || l2.shape(0) != a ||
+            scale.shape(0) != a || Y.shape(0) != n || Y.shape(1) != data.k || s.shape(0) != n ||
+            b.shape(0) != data.k)
+            throw nb::value_error("the arrays of a working set do not fit together");
+    }
+};
+
+#define POINT                                                                                                     \
+    const Vector<const std::int64_t>&feature, const Vector<const std::int64_t>&klass, const Vector<double>&w,      \
+        const Vector<double>&b, const Values &F, const Matrix<double>&Y, const Vector<const double>&s,             \
+        const Vector<const double>&l1, const Vector<const double>&l2, const Vector<const double>&scale,            \
+        int family, bool intercept
+#define PASS feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept
+
+template <class Columns>
+std::tuple<int, int, double, double, bool> newton(const Columns& X, double target, int max_steps, double forcing,
+                                                  POINT) {
+    const Arguments given(PASS);
+    nb::gil_scoped_release released;
+    Newton<Columns> solver(X, given.data, given.set, given.b, given.F, raise_if_interrupted);
+    const Outcome out = solver.run(target, max_steps, forcing);
+    return {out.steps, out.sweeps, out.violation, out.objective, out.stalled};
+}
+
+template <class Columns>
+double componentwise(const Columns& X, const Vector<const double>& bound, const Vector<const double>& center,
+                     const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
+    const Arguments given(PASS);
+    nb::gil_scoped_release released;
+    ComponentWise<Columns> solver(X, given.data, given.set, bound.data(), center.data(), given.b, given.F);
+    return greedy ? solver.greedy(visit.shape(0)) : solver.sweep(visit.data());
+}
+
+template <class T>
+void bind_dense(nb::module_& m) {
+    m.def("newton", [](const Matrix<T>& X, double target, int max_steps, double forcing, POINT) {
+        return newton(columns(X), target, max_steps, forcing, PASS);
+    });
+    m.def("componentwise", [](const Matrix<T>& X, const Vector<const double>& bound, const Vector<const double>& center,
+                              const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
+        return componentwise(columns(X), bound, center, visit, greedy, PASS);
+    });
+}
+
+template <class T, class I>
+void bind_sparse(nb::module_& m) {
+    using V = Vector<const T>;
+    using Index = Vector<const I>;
+    m.def("newton", [](const V& values, const Index& rows, const Index& starts, double target, int max_steps,
+                       double forcing, POINT) {
+        const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
+        return newton(X, target, max_steps, forcing, PASS);
+    });
+    m.def("componentwise", [](const V& values, const Index& rows, const Index& starts, const Vector<const double>& bound,
+                              const Vector<const double>& center, const Vector<const std::uint8_t>& visit, bool greedy,
+                              POINT) {
+        const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
+        return componentwise(X, bound, center, visit, greedy, PASS);
+    });
+}
+
+}  // namespace
+}  // namespace smaller
+
+NB_MODULE(compiled, m) {
+    using namespace smaller;
+    m.def("means", [](const Matrix<double>& F, const Matrix<double>& Y, const Vector<const double>& s, int family,
+                      const Values& P) {
+        return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data());
+    });
+    bind_dense<double>(m);
+    bind_dense<float>(m);
+    bind_sparse<double, std::int32_t>(m);
+    bind_sparse<double, std::int64_t>(m);
+    bind_sparse<float, std::int32_t>(m);
+    bind_sparse<float, std::int64_t>(m);
+}

@@ -1,0 +1,418 @@
+// Proximal Newton steps for a penalised multinomial (or Gaussian) posterior on a working set of coordinates (feature, class).
+//
+// The quadratic model of one Newton step has, in class l, the working vector
+//     v_l = s (P_l - Y_l) + u_l - P_l T,      u_l = s P_l E_l,  T = sum_l u_l,  E = the step's change of scores,
+// so that the model's gradient for column x is x . v_l. While class l is worked on, moving one of its weights by d
+// changes v_l by d q_l x with q_l = s P_l (1 - P_l): two streams to read a gradient, three to move.
+// A free intercept is eliminated: each move of x is a move of x minus its q-weighted mean, which leaves the
+// intercept of its class optimal.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "columns.hpp"
+
+namespace smaller {
+
+inline double soft(double z, double threshold) {
+    return z > threshold ? z - threshold : (z < -threshold ? z + threshold : 0.0);
+}
+
+// Distance of -g to the subdifferential of l1 |w|, g the gradient of everything smooth.
+inline double kkt(double w, double g, double l1) {
+    if (w > 0) return std::abs(g + l1);
+    if (w < 0) return std::abs(g - l1);
+    return std::max(std::abs(g) - l1, 0.0);
+}
+
+struct WorkingSet {
+    size_t size;
+    const std::int64_t* feature;
+    const std::int64_t* klass;  // sorted
+    double* w;
+    const double *l1, *l2, *scale;  // scale: what a KKT residual is measured against
+};
+
+struct Data {
+    size_t n, k;
+    Family family;
+    bool intercept;
+    const double *Y, *s;
+};
+
+struct Outcome {
+    int steps = 0, sweeps = 0;
+    double violation = 0.0, objective = 0.0;
+    bool stalled = false;
+};
+
+template <class Columns>
+class Newton {
+public:
+    Newton(const Columns& columns, const Data& data, const WorkingSet& set, double* b, double* F,
+           std::function<void()> poll)
+        : X(columns), D(data), A(set), b(b), F(F), poll(std::move(poll)), n(data.n), k(data.k), gaussian(data.family == GAUSSIAN),
+          P(n * k), trial_P(n * k), step_F(n * k), trial_F(n * k), u(k > 1 ? n * k : 0), T(k > 1 ? n : 0), v(n), q(n * k), g(A.size), xq(A.size),
+          center(A.size), h(A.size), d(A.size), total_q(k), gb(k), db(k), first(k + 1) {
+        for (size_t l = 0, i = 0; l <= k; ++l) {
+            while (i < A.size && static_cast<size_t>(A.klass[i]) < l) ++i;
+            first[l] = i;
+        }
+        total_s = sum(D.s, n);
+    }
+
+    Outcome run(double target, int max_steps, double forcing) {
+        Outcome out;
+        out.objective = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
+        int last_sweeps = 10;
+        for (;; ++out.steps) {
+            out.violation = gradient();
+            if (out.violation <= target || out.steps >= max_steps || out.stalled) return out;
+            const double tolerance = std::max(forcing * out.violation, ROUNDING);
+            std::fill(d.begin(), d.end(), 0.0);
+            std::fill(db.begin(), db.end(), 0.0);
+            curvature_weights();
+            const int sweeps = worth_a_gram(last_sweeps) ? through_gram(tolerance) : through_columns(tolerance);
+            last_sweeps = sweeps;
+            out.sweeps += sweeps;
+            out.stalled = !line_search(out.objective);
+            poll();
+        }
+    }
+
+private:
+    const Columns X;
+    const Data D;
+    const WorkingSet A;
+    double *b, *F;
+    std::function<void()> poll;
+    size_t n, k;
+    bool gaussian;
+    std::vector<double> P, trial_P, step_F, trial_F, u, T, v, q, g, xq, center, h, d, total_q, gb, db;
+    std::vector<size_t> first;
+    double total_s = 0.0;
+
+    static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
+    static constexpr int MAX_SWEEPS = 1000;
+    static constexpr size_t MAX_GRAM = 400;
+
+    double penalty(double step) const {
+        double total = 0.0;
+        for (size_t i = 0; i < A.size; ++i) {
+            const double w = A.w[i] + step * d[i];
+            total += A.l1[i] * std::abs(w) + 0.5 * A.l2[i] * w * w;
+        }
+        return total;
+    }
+
+    // The gradient at the current point, and its largest KKT residual on the working set.
+    double gradient() {
+        double worst = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double *p = &P[l * n], *y = D.Y + l * n;
+            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
+            gb[l] = sum(v.data(), n);
+            if (D.intercept) worst = std::max(worst, std::abs(gb[l]) / total_s);
+            for (size_t i = first[l]; i < first[l + 1]; ++i) {
+                g[i] = X.dot(A.feature[i], v.data()) + A.l2[i] * A.w[i];
+                worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
+            }
+        }
+        return worst;
+    }
+
+    void curvature_weights() {
+        for (size_t l = 0; l < k; ++l) {
+            for (size_t i = 0; i < n; ++i) q[l * n + i] = D.s[i] * (gaussian ? 1.0 : P[l * n + i] * (1.0 - P[l * n + i]));
+            total_q[l] = sum(&q[l * n], n);
+        }
+    }
+
+    void curvatures() {
+        for (size_t l = 0; l < k; ++l)
+            for (size_t i = first[l]; i < first[l + 1]; ++i) {
+                xq[i] = D.intercept ? X.dot(A.feature[i], &q[l * n]) : 0.0;
+                center[i] = D.intercept && total_q[l] > 0.0 ? xq[i] / total_q[l] : 0.0;
+                h[i] = X.spread(A.feature[i], center[i], &q[l * n], total_q[l]) + A.l2[i];
+            }
+    }
+
+    // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
+    int through_columns(double tolerance) {
+        curvatures();
+        std::fill(u.begin(), u.end(), 0.0);
+        std::fill(T.begin(), T.end(), 0.0);
+        if (k == 1) enter(0);
+        bool all = true;
+        int sweeps = 0;
+        while (sweeps < MAX_SWEEPS) {
+            double moved = 0.0;
+            for (size_t l = 0; l < k; ++l) moved = std::max(moved, sweep_class(l, all));
+            ++sweeps;
+            if (moved <= tolerance) {
+                if (all) break;
+                all = true;
+            } else
+                all = false;
+            if (sweeps % 64 == 0) poll();
+        }
+        std::fill(step_F.begin(), step_F.end(), 0.0);
+        for (size_t i = 0; i < A.size; ++i)
+            if (d[i] != 0.0) X.add(A.feature[i], d[i], &step_F[A.klass[i] * n]);
+        shift_scores();
+        return sweeps;
+    }
+
+    void enter(size_t l) {
+        const double *p = &P[l * n], *y = D.Y + l * n;
+        if (k == 1)
+            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
+        else
+            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]) + u[l * n + i] - p[i] * T[i];
+    }
+
+    // v_l has changed by (1 - P_l) times the change of u_l; rows where P_l = 1 have not moved.
+    void leave(size_t l) {
+        const double *p = &P[l * n], *y = D.Y + l * n;
+        for (size_t i = 0; i < n; ++i) {
+            const double was = D.s[i] * (p[i] - y[i]) + u[l * n + i] - p[i] * T[i];
+            const double rest = gaussian ? 1.0 : 1.0 - p[i];
+            const double change = rest > 0.0 ? (v[i] - was) / rest : 0.0;
+            u[l * n + i] += change;
+            if (!gaussian) T[i] += change;
+        }
+    }
+
+    double sweep_class(size_t l, bool all) {
+        double moved = 0.0;
+        if (first[l] == first[l + 1] && !D.intercept) return moved;
+        if (k > 1) enter(l);
+        Lazy lazy{v.data(), &q[l * n], 0.0};
+        if (D.intercept && total_q[l] > 0.0) {
+            const double slope = sum(v.data(), n), move = -slope / total_q[l];
+            for (size_t i = 0; i < n; ++i) v[i] += move * lazy.q[i];
+            db[l] += move;
+            moved = std::abs(slope) / total_s;
+        }
+        for (size_t i = first[l]; i < first[l + 1]; ++i) {
+            const double w = A.w[i] + d[i];
+            if ((!all && w == 0.0) || !(h[i] > 0.0)) continue;
+            const double slope = X.dot(A.feature[i], lazy, xq[i]) + A.l2[i] * w;
+            const double move = soft(w - slope / h[i], A.l1[i] / h[i]) - w;
+            if (move == 0.0) continue;
+            X.move(A.feature[i], center[i], move, lazy);
+            d[i] += move;
+            db[l] -= center[i] * move;
+            moved = std::max(moved, std::abs(move) * h[i] / A.scale[i]);
+        }
+        if (lazy.shift != 0.0)
+            for (size_t i = 0; i < n; ++i) v[i] -= lazy.shift * lazy.q[i];
+        if (k > 1) leave(l);
+        return moved;
+    }
+
+    void shift_scores() {
+        if (!D.intercept) return;
+        for (size_t l = 0; l < k; ++l)
+            for (size_t i = 0; i < n; ++i) step_F[l * n + i] += db[l];
+    }
+
+    // Backtracking on the objective itself; false when rounding leaves nothing to gain.
+    bool line_search(double& objective) {
+        double slope = penalty(1.0) - penalty(0.0);
+        for (size_t l = 0; l < k; ++l) {
+            const double *p = &P[l * n], *y = D.Y + l * n;
+            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
+            slope += dot(&step_F[l * n], v.data(), n);
+        }
+        const double noise = 1e-14 * std::abs(objective);
+        for (double step = 1.0; step > 1e-8; step *= 0.5) {
+            for (size_t i = 0; i < n * k; ++i) trial_F[i] = F[i] + step * step_F[i];
+            const double value = means(trial_F.data(), D.Y, D.s, n, k, D.family, trial_P.data()) + penalty(step);
+            if (!(value <= objective + 1e-4 * step * slope + noise)) continue;
+            objective = value;
+            std::copy(trial_F.begin(), trial_F.end(), F);
+            P.swap(trial_P);
+            for (size_t i = 0; i < A.size; ++i) A.w[i] += step * d[i];
+            for (size_t l = 0; l < k && D.intercept; ++l) b[l] += step * db[l];
+            return true;
+        }
+        return false;
+    }
+
+    // ---- The same model through its Hessian, for supports much smaller than the columns are long.
+
+    std::vector<size_t> active;
+    std::vector<double> H, border, corner, reduced, slope, z, factor;
+
+    // Forming the Hessian costs about active / 2 dot products a coordinate, a sweep over columns about 2.
+    bool worth_a_gram(int last_sweeps) {
+        active.clear();
+        size_t entries = 0;
+        for (size_t i = 0; i < A.size; ++i)
+            if (A.w[i] != 0.0 || std::abs(g[i]) > A.l1[i]) {
+                active.push_back(i);
+                entries += X.entries(A.feature[i]);
+            }
+        const size_t a = active.size();
+        return a > 0 && a <= MAX_GRAM && 2 * a * a <= entries && a <= 4 * static_cast<size_t>(last_sweeps);
+    }
+
+    int through_gram(double tolerance) {
+        const size_t a = active.size();
+        form_hessian(a);
+        if (D.intercept) eliminate_intercepts(a);
+        int sweeps = 0;
+        for (int patience = 2; sweeps < MAX_SWEEPS;) {
+            const double moved = gram_sweep(a);
+            ++sweeps;
+            if (moved <= tolerance) break;
+            if (sweeps % patience == 0) {
+                solve_on_support(a);
+                patience = std::min(2 * patience, 16);
+            }
+        }
+        if (D.intercept) restore_intercepts(a);
+        std::fill(step_F.begin(), step_F.end(), 0.0);
+        for (size_t i : active)
+            if (d[i] != 0.0) X.add(A.feature[i], d[i], &step_F[A.klass[i] * n]);
+        shift_scores();
+        return sweeps;
+    }
+
+    // H over the active coordinates; `border` between them and the intercepts, `corner` between intercepts.
+    void form_hessian(size_t a) {
+        H.assign(a * a, 0.0);
+        slope.resize(a);
+        z.assign(n, 0.0);
+        border.assign(a * k, 0.0);
+        corner.assign(k * k, 0.0);
+        std::vector<double> weight(n);
+        for (size_t c = 0; c < a; ++c) slope[c] = g[active[c]];
+        const auto end_of = [&](size_t c, size_t l) {
+            while (c < a && static_cast<size_t>(A.klass[active[c]]) == l) ++c;
+            return c;
+        };
+        for (size_t l = 0, begin = 0, end; l < k; ++l, begin = end) {
+            end = end_of(begin, l);
+            for (size_t other = l, from = begin, to; other < k; ++other, from = to) {
+                to = end_of(from, other);
+                if (gaussian && other != l) continue;
+                const double *p = &P[l * n], *po = &P[other * n];
+                for (size_t i = 0; i < n; ++i) weight[i] = other == l ? q[l * n + i] : -D.s[i] * p[i] * po[i];
+                for (size_t c = begin; c < end; ++c) {
+                    const size_t column = A.feature[active[c]];
+                    X.scatter(column, weight.data(), z.data());
+                    for (size_t e = std::max(c, from); e < to; ++e)
+                        H[c * a + e] = H[e * a + c] = X.dot(A.feature[active[e]], z.data());
+                    if (D.intercept) border[c * k + other] = sum(z.data(), n);
+                    X.gather_out(column, z.data());
+                }
+                if (!D.intercept) continue;
+                corner[l * k + other] = corner[other * k + l] = sum(weight.data(), n);
+                for (size_t e = from; e < to && other != l; ++e)
+                    border[e * k + l] = X.dot(A.feature[active[e]], weight.data());
+            }
+        }
+        for (size_t c = 0; c < a; ++c) H[c * a + c] += A.l2[active[c]];
+    }
+
+    // The model with its intercepts at their best: the Schur complement of their block. Equal shifts of all classes
+    // change nothing, so in the symmetric parametrisation their curvature may be anything positive.
+    void eliminate_intercepts(size_t a) {
+        double trace = 0.0;
+        for (size_t l = 0; l < k; ++l) trace += corner[l * k + l];
+        for (size_t t = 0; t < k * k; ++t) corner[t] += D.family == SYMMETRIC ? trace / (k * k) : 0.0;
+        for (size_t l = 0; l < k; ++l) corner[l * k + l] += 1e-14 * trace + 1e-300;
+        factor_cholesky(corner.data(), k);
+        reduced = border;  // L^-1 of each row
+        for (size_t c = 0; c < a; ++c) forward(corner.data(), &reduced[c * k], k);
+        std::vector<double> target(gb);
+        forward(corner.data(), target.data(), k);
+        for (size_t c = 0; c < a; ++c) {
+            slope[c] -= dot(&reduced[c * k], target.data(), k);
+            for (size_t e = 0; e < a; ++e) H[c * a + e] -= dot(&reduced[c * k], &reduced[e * k], k);
+        }
+    }
+
+    void restore_intercepts(size_t a) {
+        for (size_t l = 0; l < k; ++l) db[l] = -gb[l];
+        for (size_t c = 0; c < a; ++c)
+            for (size_t l = 0; l < k; ++l) db[l] -= border[c * k + l] * d[active[c]];
+        forward(corner.data(), db.data(), k);
+        backward(corner.data(), db.data(), k);
+    }
+
+    double gram_sweep(size_t a) {
+        double moved = 0.0;
+        for (size_t c = 0; c < a; ++c) {
+            const double curvature = H[c * a + c];
+            if (!(curvature > 0.0)) continue;
+            const size_t i = active[c];
+            const double w = A.w[i] + d[i], move = soft(w - slope[c] / curvature, A.l1[i] / curvature) - w;
+            if (move == 0.0) continue;
+            d[i] += move;
+            moved = std::max(moved, std::abs(move) * curvature / A.scale[i]);
+            add(slope.data(), &H[c * a], 0.0, move, a);
+        }
+        return moved;
+    }
+
+    // Newton's equations on the non-zero coordinates with their signs, followed to where the first sign would turn.
+    void solve_on_support(size_t a) {
+        std::vector<size_t> support;
+        for (size_t c = 0; c < a; ++c)
+            if (A.w[active[c]] + d[active[c]] != 0.0) support.push_back(c);
+        const size_t m = support.size();
+        factor.resize(m * m);
+        std::vector<double> move(m);
+        for (size_t r = 0; r < m; ++r) {
+            const size_t i = active[support[r]];
+            for (size_t c = 0; c <= r; ++c) factor[r * m + c] = H[support[r] * a + support[c]];
+            factor[r * m + r] *= 1.0 + 1e-11;
+            move[r] = -slope[support[r]] - std::copysign(A.l1[i], A.w[i] + d[i]);
+        }
+        if (!factor_cholesky(factor.data(), m)) return;
+        forward(factor.data(), move.data(), m);
+        backward(factor.data(), move.data(), m);
+        double length = 1.0;
+        size_t first_turn = m;
+        for (size_t r = 0; r < m; ++r) {
+            const size_t i = active[support[r]];
+            const double w = A.w[i] + d[i];
+            if (A.l1[i] > 0.0 && w * (w + length * move[r]) < 0.0) length = -w / move[r], first_turn = r;
+        }
+        for (size_t r = 0; r < m; ++r) {
+            const size_t i = active[support[r]];
+            const double step = r == first_turn ? -(A.w[i] + d[i]) : length * move[r];
+            d[i] = r == first_turn ? -A.w[i] : d[i] + step;
+            add(slope.data(), &H[support[r] * a], 0.0, step, a);
+        }
+    }
+
+    // Row-wise Cholesky in the lower triangle; false when the matrix is not positive definite to rounding.
+    static bool factor_cholesky(double* L, size_t m) {
+        for (size_t r = 0; r < m; ++r) {
+            for (size_t c = 0; c < r; ++c) L[r * m + c] = (L[r * m + c] - dot(L + r * m, L + c * m, c)) / L[c * m + c];
+            const double pivot = L[r * m + r] - dot(L + r * m, L + r * m, r);
+            if (!(pivot > 1e-13 * L[r * m + r])) return false;
+            L[r * m + r] = std::sqrt(pivot);
+        }
+        return true;
+    }
+
+    static void forward(const double* L, double* x, size_t m) {
+        for (size_t r = 0; r < m; ++r) x[r] = (x[r] - dot(L + r * m, x, r)) / L[r * m + r];
+    }
+
+    static void backward(const double* L, double* x, size_t m) {
+        for (size_t r = m; r-- > 0;) {
+            x[r] /= L[r * m + r];
+            for (size_t c = 0; c < r; ++c) x[c] -= L[r * m + c] * x[r];
+        }
+    }
+};
+
+}  // namespace smaller

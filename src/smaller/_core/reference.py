@@ -1,0 +1,222 @@
+"""The kernels in NumPy: the specification of the compiled ones, their fallback, and their test.
+
+Columns come as one Fortran-ordered matrix or as the three arrays of a CSC matrix; coordinates are (feature, klass)
+pairs sorted by class; scores F, targets Y and means P are (n, k). w, b, F and P are written in place. `family` is 0 for
+a multinomial with a column for each class, 1 where one further class has score 0 and no column, 2 for Gaussian columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
+MAX_SWEEPS = 1000
+ROUNDING = 1e-13  # sweeps cannot settle a model better than this
+
+
+class _Columns:
+    """Dense or sparse columns behind the same three operations."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+
+    def __getitem__(self, j):
+        """Rows and values of column j."""
+        if len(self.arrays) == 1:
+            return slice(None), self.arrays[0][:, j].astype(np.float64)
+        values, rows, starts = self.arrays
+        part = slice(starts[j], starts[j + 1])
+        return rows[part], values[part].astype(np.float64)
+
+    def dot(self, j, v):
+        """x_j . v."""
+        rows, x = self[j]
+        return float(x @ v[rows])
+
+    def spread(self, j, c, q):
+        """sum q (x_j - c)^2."""
+        rows, x = self[j]
+        return float(q[rows] @ (x - c) ** 2 + c * c * (q.sum() - q[rows].sum()))
+
+    def add(self, j, c, d, f, q=None):
+        """f += d (x_j - c), weighted by q."""
+        rows, x = self[j]
+        f[rows] += d * x if q is None else d * x * q[rows]
+        if c:
+            f -= d * c if q is None else d * c * q
+
+
+def means(F, Y, s, family, P):
+    """Fitted means of the scores, into P, and the negative log-likelihood."""
+    if family == GAUSSIAN:
+        P[:] = F
+        return float(s @ ((F - Y) ** 2).sum(axis=1)) / 2
+    full = np.column_stack([F, np.zeros(len(F))]) if family == REFERENCE else F
+    total = logsumexp(full, axis=1)
+    P[:] = np.exp(F - total[:, None])
+    return float(s @ (total - (Y * F).sum(axis=1)))
+
+
+def _soft(z, threshold):
+    return np.sign(z) * max(abs(z) - threshold, 0.0)
+
+
+def _kkt(w, g, l1):
+    return np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0.0))
+
+
+def newton(*arguments):
+    """Newton steps on the working set until its KKT residual, relative to `scale`, is at most `target`.
+
+    ``newton(*columns, target, max_steps, forcing, feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept)``;
+    returns steps, sweeps, violation, objective and whether rounding stopped it.
+    """
+    *columns, target, max_steps, forcing, feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept = arguments
+    X = _Columns(columns)
+    P = np.empty_like(F)
+
+    def penalty(w):
+        return float((l1 * np.abs(w) + l2 * w * w / 2).sum())
+
+    objective = means(F, Y, s, family, P) + penalty(w)
+    steps = sweeps = 0
+    stalled = False
+    while True:
+        R = s[:, None] * (P - Y)
+        g = np.array([X.dot(j, R[:, l]) for j, l in zip(feature, klass, strict=True)]) + l2 * w
+        violation = max(
+            float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(R.sum(axis=0)).max() / s.sum() * intercept
+        )
+        if violation <= target or steps >= max_steps or stalled:
+            return steps, sweeps, violation, objective, stalled
+        D, db, swept = _model_minimum(
+            X, feature, klass, w, P, R, s, l1, l2, scale, family, intercept, max(forcing * violation, ROUNDING)
+        )
+        sweeps += swept
+        E = np.zeros_like(F) + db
+        for i in np.flatnonzero(D):
+            X.add(feature[i], 0.0, D[i], E[:, klass[i]])
+        slope = float((E * R).sum()) + penalty(w + D) - penalty(w)
+        length, stalled = 1.0, True
+        while length > 1e-8:
+            value = means(F + length * E, Y, s, family, P) + penalty(w + length * D)
+            if value <= objective + 1e-4 * length * slope + 1e-14 * abs(objective):
+                objective, stalled = value, False
+                w += length * D
+                b += length * db
+                F += length * E
+                break
+            length /= 2
+        else:
+            means(F, Y, s, family, P)
+        steps += 1
+
+
+def _model_minimum(X, feature, klass, w, P, R, s, l1, l2, scale, family, intercept, tolerance):
+    """Coordinate sweeps on the quadratic model: all coordinates, then the non-zero ones until they rest, and again."""
+    n, k = P.shape
+    Q = s[:, None] * (np.ones_like(P) if family == GAUSSIAN else P * (1 - P))
+    total = Q.sum(axis=0)
+    coupled = family != GAUSSIAN
+    center = np.zeros(len(w))
+    if intercept:
+        center = np.array(
+            [X.dot(j, Q[:, l]) / total[l] if total[l] > 0 else 0.0 for j, l in zip(feature, klass, strict=True)]
+        )
+    h = np.array([X.spread(j, c, Q[:, l]) for j, l, c in zip(feature, klass, center, strict=True)]) + l2
+    first = np.searchsorted(klass, np.arange(k + 1))
+    D, db, E = np.zeros_like(w), np.zeros(k), np.zeros_like(P)
+    every, sweeps = True, 0
+    while sweeps < MAX_SWEEPS:
+        moved = 0.0
+        for l in range(k):
+            t = (P * E).sum(axis=1) if coupled else 0.0
+            v = R[:, l] + s * (P[:, l] * (E[:, l] - t) if coupled else E[:, l])
+            if intercept and total[l] > 0:
+                slope = v.sum()
+                move = -slope / total[l]
+                v += move * Q[:, l]
+                E[:, l] += move
+                db[l] += move
+                moved = max(moved, abs(slope) / s.sum())
+            for i in range(first[l], first[l + 1]):
+                now = w[i] + D[i]
+                if (not every and now == 0.0) or not h[i] > 0:
+                    continue
+                slope = X.dot(feature[i], v) + l2[i] * now
+                move = _soft(now - slope / h[i], l1[i] / h[i]) - now
+                if move != 0.0:
+                    X.add(feature[i], center[i], move, v, Q[:, l])
+                    X.add(feature[i], center[i], move, E[:, l])
+                    D[i] += move
+                    db[l] -= center[i] * move
+                    moved = max(moved, abs(move) * h[i] / scale[i])
+        sweeps += 1
+        if moved <= tolerance and every:
+            break
+        every = moved <= tolerance
+    return D, db, sweeps
+
+
+def componentwise(*arguments):
+    """One sweep of bound updates, eqs. (15) and (16) of Krishnapuram et al. (2005); the largest KKT residual met.
+
+    ``componentwise(*columns, bound, center, visit, greedy, feature, klass, w, b, F, Y, s, l1, l2, scale, family,
+    intercept)``. Coordinates with ``visit`` 0 are passed over; with ``greedy``, as many updates as there are
+    coordinates, each of the one whose bound promises the largest decrease (section 6.4).
+    """
+    *columns, bound, center, visit, greedy, feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept = arguments
+    X = _Columns(columns)
+    P = np.empty_like(F)
+    worst = 0.0
+
+    def residual(l):
+        means(F, Y, s, family, P)
+        return s * (P[:, l] - Y[:, l])
+
+    def move_intercept(l):
+        slope = residual(l).sum()
+        b[l] -= 4 * slope / s.sum()
+        F[:, l] -= 4 * slope / s.sum()
+        return abs(slope) / s.sum()
+
+    def proposal(i, v):
+        slope = X.dot(feature[i], v) - center[i] * v.sum() + l2[i] * w[i]
+        curvature = bound[i] + l2[i]
+        return slope, _soft(w[i] - slope / curvature, l1[i] / curvature) - w[i]
+
+    def move(i, change):
+        w[i] += change
+        b[klass[i]] -= center[i] * change
+        X.add(feature[i], center[i], change, F[:, klass[i]])
+
+    usable = np.flatnonzero(bound > 0)
+    if greedy:
+        for update in range(len(visit)):
+            if intercept:
+                worst = max([worst] + [move_intercept(l) for l in range(F.shape[1])])
+            V = np.column_stack([residual(l) for l in range(F.shape[1])])
+            best, best_gain, best_change = -1, 0.0, 0.0
+            for i in usable:
+                slope, change = proposal(i, V[:, klass[i]])
+                if update == 0:
+                    worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
+                gain = -change * (slope + 0.5 * (bound[i] + l2[i]) * change) - l1[i] * (abs(w[i] + change) - abs(w[i]))
+                if gain > best_gain:
+                    best, best_gain, best_change = i, gain, change
+            if best < 0:
+                break
+            move(best, best_change)
+        return worst
+    for l in range(F.shape[1]):
+        if intercept:
+            worst = max(worst, move_intercept(l))
+        v = residual(l)
+        for i in usable[(klass[usable] == l) & (visit[usable] != 0)]:
+            slope, change = proposal(i, v)
+            worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
+            if change != 0.0:
+                move(i, change)
+                v = residual(l)
+    return worst

@@ -1,0 +1,162 @@
+#include "simd.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define SIMD
+#endif
+#if defined(_MSC_VER)
+#define INLINE static __forceinline
+#else
+#define INLINE static inline __attribute__((always_inline))
+#endif
+
+namespace smaller {
+namespace {
+
+constexpr size_t LANES = 16;   // independent partial sums: without them each addition waits for the one before
+constexpr size_t BLOCK = 512;  // rows of a softmax handled while they are in the first-level cache
+
+// exp to about one unit in the last place, branch-free so that it vectorises: x = n ln 2 + r, |r| <= ln 2 / 2.
+INLINE double fast_exp(double x) {
+    constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, held in the low bits
+    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    x = x < -708.0 ? -708.0 : (x > 709.0 ? 709.0 : x);
+    const double shifted = x * 1.44269504088896340736 + shift;
+    const double whole = shifted - shift;
+    const double r = (x - whole * ln2_high) - whole * ln2_low;
+    double p = 1.0 / 6227020800.0;
+    p = p * r + 1.0 / 479001600.0;
+    p = p * r + 1.0 / 39916800.0;
+    p = p * r + 1.0 / 3628800.0;
+    p = p * r + 1.0 / 362880.0;
+    p = p * r + 1.0 / 40320.0;
+    p = p * r + 1.0 / 5040.0;
+    p = p * r + 1.0 / 720.0;
+    p = p * r + 1.0 / 120.0;
+    p = p * r + 1.0 / 24.0;
+    p = p * r + 1.0 / 6.0;
+    p = p * r + 0.5;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+    std::int64_t bits, exponent;
+    std::memcpy(&bits, &p, sizeof bits);
+    std::memcpy(&exponent, &shifted, sizeof exponent);
+    bits += static_cast<std::int64_t>(static_cast<std::uint64_t>(exponent) << 52);
+    std::memcpy(&p, &bits, sizeof p);
+    return p;
+}
+
+template <class Term>
+INLINE double total_of(size_t n, Term term) {
+    double part[LANES] = {};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (size_t j = 0; j < LANES; ++j) part[j] += term(i + j);
+    for (size_t j = 0; i + j < n; ++j) part[j] += term(i + j);
+    for (size_t width = LANES / 2; width > 0; width /= 2)
+        for (size_t j = 0; j < width; ++j) part[j] += part[j + width];
+    return part[0];
+}
+
+}  // namespace
+
+#define DEFINE_COLUMN_LOOPS(T)                                                                                   \
+    SIMD double dot(const T* x, const double* v, size_t n) {                                                     \
+        return total_of(n, [=](size_t i) { return static_cast<double>(x[i]) * v[i]; });                          \
+    }                                                                                                            \
+    SIMD double spread(const T* x, double c, const double* q, size_t n) {                                        \
+        return total_of(n, [=](size_t i) {                                                                       \
+            const double z = static_cast<double>(x[i]) - c;                                                      \
+            return q[i] * z * z;                                                                                 \
+        });                                                                                                      \
+    }                                                                                                            \
+    SIMD void add(double* __restrict f, const T* __restrict x, double c, double d, size_t n) {                   \
+        for (size_t i = 0; i < n; ++i) f[i] += d * (static_cast<double>(x[i]) - c);                              \
+    }                                                                                                            \
+    SIMD void add_weighted(double* __restrict v, const double* __restrict q, const T* __restrict x, double c,    \
+                           double d, size_t n) {                                                                 \
+        for (size_t i = 0; i < n; ++i) v[i] += d * q[i] * (static_cast<double>(x[i]) - c);                       \
+    }                                                                                                            \
+    SIMD void tilt(double* __restrict e, double* __restrict total, const T* __restrict x, double c, double d,    \
+                   size_t n) {                                                                                   \
+        for (size_t i = 0; i < n; ++i) {                                                                         \
+            const double was = e[i];                                                                             \
+            e[i] = was * fast_exp(d * (static_cast<double>(x[i]) - c));                                          \
+            total[i] += e[i] - was;                                                                              \
+        }                                                                                                        \
+    }                                                                                                            \
+    SIMD void multiply(double* __restrict z, const T* __restrict x, const double* __restrict q, size_t n) {      \
+        for (size_t i = 0; i < n; ++i) z[i] = static_cast<double>(x[i]) * q[i];                                  \
+    }
+
+DEFINE_COLUMN_LOOPS(float)
+DEFINE_COLUMN_LOOPS(double)
+
+SIMD double sum(const double* v, size_t n) {
+    return total_of(n, [=](size_t i) { return v[i]; });
+}
+
+// One block of rows [first, last): e = exp(F - top), total over classes.
+#define EXPONENTIATE_BLOCK                                                                                       \
+    for (size_t i = first; i < last; ++i) top[i - first] = reference ? 0.0 : F[i];                               \
+    for (size_t l = reference ? 0 : 1; l < k; ++l)                                                               \
+        for (size_t i = first; i < last; ++i) top[i - first] = std::max(top[i - first], F[l * n + i]);           \
+    for (size_t i = first; i < last; ++i) total[i - first] = reference ? fast_exp(-top[i - first]) : 0.0;        \
+    for (size_t l = 0; l < k; ++l)                                                                               \
+        for (size_t i = first; i < last; ++i) {                                                                  \
+            const double value = fast_exp(F[l * n + i] - top[i - first]);                                        \
+            e[l * n + i] = value;                                                                                \
+            total[i - first] += value;                                                                           \
+        }
+
+SIMD static double softmax(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
+                           size_t k, bool reference, double* __restrict e) {
+    double loss = 0.0, top[BLOCK], total[BLOCK];
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t last = std::min(n, first + BLOCK);
+        EXPONENTIATE_BLOCK
+        for (size_t i = first; i < last; ++i) {
+            loss += s[i] * (std::log(total[i - first]) + top[i - first]);
+            total[i - first] = 1.0 / total[i - first];
+        }
+        for (size_t l = 0; l < k; ++l) {
+            const double *y = Y + l * n + first, *f = F + l * n + first, *weight = s + first;
+            for (size_t i = first; i < last; ++i) e[l * n + i] *= total[i - first];
+            loss -= total_of(last - first, [=](size_t i) { return weight[i] * y[i] * f[i]; });
+        }
+    }
+    return loss;
+}
+
+SIMD static double squares(const double* F, const double* Y, const double* s, size_t n, size_t k) {
+    double loss = 0.0;
+    for (size_t l = 0; l < k; ++l) {
+        const double *f = F + l * n, *y = Y + l * n;
+        loss += 0.5 * total_of(n, [=](size_t i) { return s[i] * (f[i] - y[i]) * (f[i] - y[i]); });
+    }
+    return loss;
+}
+
+double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P) {
+    if (family != GAUSSIAN) return softmax(F, Y, s, n, k, family == REFERENCE, P);
+    std::copy(F, F + n * k, P);
+    return squares(F, Y, s, n, k);
+}
+
+SIMD void exponentials(const double* __restrict F, size_t n, size_t k, bool reference, double* __restrict e,
+                       double* __restrict totals) {
+    double top[BLOCK];
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t last = std::min(n, first + BLOCK);
+        double* total = totals + first;
+        EXPONENTIATE_BLOCK
+    }
+}
+
+}  // namespace smaller

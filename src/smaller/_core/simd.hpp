@@ -1,0 +1,37 @@
+// The loops in which a fit spends its time, one per memory pattern, for float32 and float64 columns.
+// Each is compiled for several instruction sets and the best is chosen when the module is loaded.
+#pragma once
+#include <cstddef>
+
+namespace smaller {
+
+using std::size_t;
+
+#define SMALLER_COLUMN_LOOPS(T)                                                                                       \
+    double dot(const T* x, const double* v, size_t n);                              /* sum x v              */        \
+    double spread(const T* x, double c, const double* q, size_t n);                 /* sum q (x - c)^2      */        \
+    void add(double* f, const T* x, double c, double d, size_t n);                  /* f += d (x - c)       */        \
+    void add_weighted(double* v, const double* q, const T* x, double c, double d, size_t n); /* v += d q (x - c) */   \
+    void tilt(double* e, double* total, const T* x, double c, double d, size_t n);  /* e *= exp(d (x - c)), kept in total */
+
+SMALLER_COLUMN_LOOPS(float)
+SMALLER_COLUMN_LOOPS(double)
+
+double sum(const double* v, size_t n);
+void multiply(double* z, const double* x, const double* q, size_t n);
+void multiply(double* z, const float* x, const double* q, size_t n);
+
+// What the scores F (class-major, n x k) are scores of.
+enum Family {
+    SYMMETRIC,  // multinomial, a column for each class
+    REFERENCE,  // multinomial, with one further class that has score 0 and no column
+    GAUSSIAN    // k independent columns with unit noise
+};
+
+// Fitted means P of the scores F and the weighted negative log-likelihood, in nats.
+double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P);
+
+// exp(F - row maximum) and its row totals: the state of the component-wise solver.
+void exponentials(const double* F, size_t n, size_t k, bool reference, double* e, double* total);
+
+}  // namespace smaller

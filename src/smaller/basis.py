@@ -1,0 +1,232 @@
+"""Bases: what turns the inputs X into the design Phi that the weights belong to.
+
+A basis is a scikit-learn style object (``get_params``, ``clone``, ``basis__gamma`` in a grid search) with
+``fit(X, sample_weight)`` and ``transform(X, columns)``; only the columns a model kept are computed for a prediction.
+A weight is a repetition: centres are the distinct rows, widths are weighted.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.preprocessing import PolynomialFeatures
+
+from .errors import choose
+
+
+class Linear(BaseEstimator):
+    """Phi = X: one column for each input."""
+
+    def fit(self, X, sample_weight: np.ndarray) -> Linear:
+        """Note the number of columns."""
+        self.n_columns_ = X.shape[1]
+        return self
+
+    def transform(self, X, columns: np.ndarray | None = None):
+        """X, or some of its columns."""
+        return X if columns is None else X[:, columns]
+
+    def names(self, inputs: np.ndarray) -> np.ndarray:
+        """Names of the columns, from those of the inputs."""
+        return inputs
+
+
+class Polynomial(BaseEstimator):
+    """All products of up to ``degree`` inputs (``"quadratic"`` is degree 2); the constant is the intercept's business.
+
+    Parameters
+    ----------
+    degree : int
+    interaction_only : bool
+        Leave out powers of a single input.
+    """
+
+    def __init__(self, degree: int = 2, interaction_only: bool = False):
+        self.degree = degree
+        self.interaction_only = interaction_only
+
+    def fit(self, X, sample_weight: np.ndarray) -> Polynomial:
+        """Enumerate the products."""
+        if not isinstance(self.degree, Integral) or self.degree < 1:
+            raise ValueError(f"Polynomial: degree must be an integer of at least 1; got {self.degree!r}.")
+        n, p = X.shape
+        # Products are at most as many as multisets of inputs and the constant.
+        count = math.comb(p + self.degree, self.degree) - 1
+        if not sparse.issparse(X):
+            _refuse_if_too_large(n, count, X.dtype.itemsize, f"a polynomial basis of degree {self.degree}")
+        self._products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
+        self._products.fit(X)
+        self.n_columns_ = self._products.n_output_features_
+        return self
+
+    def transform(self, X, columns: np.ndarray | None = None):
+        """The products, or some of them."""
+        Phi = self._products.transform(X)
+        return Phi if columns is None else Phi[:, columns]
+
+    def names(self, inputs: np.ndarray) -> np.ndarray:
+        """Names such as "x0 x1" and "x0^2"."""
+        return self._products.get_feature_names_out(inputs)
+
+
+def _poly(X, centers, gamma, degree, coef0):
+    return polynomial_kernel(X, centers, degree=degree, gamma=gamma, coef0=coef0)
+
+
+KERNELS: dict[str, Callable] = {
+    "rbf": lambda X, centers, gamma, degree, coef0: rbf_kernel(X, centers, gamma=gamma),
+    "linear": lambda X, centers, gamma, degree, coef0: linear_kernel(X, centers),
+    "poly": _poly,
+}
+
+
+class Kernel(BaseEstimator):
+    """Phi_ij = K(x_i, c_j), the centres c_j being the distinct training rows.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly"} or callable
+        exp(-gamma |x - c|^2), x.c, (gamma x.c + coef0)^degree, or a function of two matrices that returns the matrix of
+        their kernel values. It need not be positive definite.
+    gamma : "scale" or float
+        "scale" is 1 / (sum of the variances of the inputs): 1 / p for standardised inputs.
+    degree, coef0 : float
+        Of the polynomial kernel.
+    """
+
+    def __init__(
+        self, kernel: str | Callable = "rbf", gamma: str | float = "scale", degree: float = 3, coef0: float = 1.0
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X, sample_weight: np.ndarray) -> Kernel:
+        """Find the centres and the width."""
+        if not callable(self.kernel):
+            choose("Kernel: kernel", self.kernel, KERNELS)
+        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and self.gamma > 0):
+            raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
+        self.center_index_ = _distinct_rows(X)
+        _refuse_if_too_large(X.shape[0], len(self.center_index_), X.dtype.itemsize, "a kernel basis")
+        self.centers_ = X[self.center_index_]
+        self.gamma_ = _inverse_variance(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
+        self.n_columns_ = len(self.center_index_)
+        return self
+
+    def transform(self, X, columns: np.ndarray | None = None):
+        """Kernel values between X and the centres, or some of them."""
+        centers = self.centers_ if columns is None else self.centers_[columns]
+        if centers.shape[0] == 0:
+            return np.empty((X.shape[0], 0), dtype=X.dtype)
+        if callable(self.kernel):
+            return self._check(np.asarray(self.kernel(X, centers), dtype=X.dtype), X.shape[0], centers.shape[0])
+        return KERNELS[self.kernel](X, centers, self.gamma_, self.degree, self.coef0)
+
+    @staticmethod
+    def _check(Phi: np.ndarray, rows: int, columns: int) -> np.ndarray:
+        if Phi.shape != (rows, columns):
+            raise ValueError(
+                f"The kernel function must return a matrix of shape {(rows, columns)} for these two inputs; got {Phi.shape}."
+            )
+        if not np.isfinite(Phi).all():
+            raise ValueError("The kernel function returned NaN or infinity; its values must be finite.")
+        return Phi
+
+    def names(self, inputs: np.ndarray) -> np.ndarray:
+        """One name for each centre."""
+        return np.array([f"center{i}" for i in self.center_index_], dtype=object)
+
+
+class Precomputed(BaseEstimator):
+    """X is the matrix of kernel values with the training samples: (n, n) in fit, (rows, n) in predict."""
+
+    def fit(self, X, sample_weight: np.ndarray) -> Precomputed:
+        """Check that the matrix is square and find the columns that are not repetitions."""
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "A precomputed kernel must be square in fit, one row and one column for each training sample; "
+                f"got shape {X.shape}. In predict it has one column for each training sample."
+            )
+        return self._keep(_distinct_rows(X.T))
+
+    def fit_positive(self, X, positive: np.ndarray) -> Precomputed:
+        """As fit, for the rows of positive weight: the others are no centres either."""
+        kept = np.flatnonzero(positive)
+        return self._keep(kept[_distinct_rows(X[positive][:, positive].T)])
+
+    def _keep(self, index: np.ndarray) -> Precomputed:
+        self.center_index_ = index
+        self.n_columns_ = len(index)
+        return self
+
+    def transform(self, X, columns: np.ndarray | None = None):
+        """The columns of the distinct training samples."""
+        return X[:, self.center_index_ if columns is None else self.center_index_[columns]]
+
+    def names(self, inputs: np.ndarray) -> np.ndarray:
+        """Names of the columns kept."""
+        return inputs[self.center_index_]
+
+
+BASES: dict[str, Callable] = {
+    "linear": Linear,
+    "quadratic": Polynomial,
+    "rbf": Kernel,
+    "poly": lambda: Kernel("poly"),
+    "precomputed": Precomputed,
+}
+
+
+def as_basis(basis):
+    """A fresh basis object from a shorthand or from an object, which is left as it is."""
+    if isinstance(basis, str):
+        choose("basis", basis, BASES)
+        return BASES[basis]()
+    if not (hasattr(basis, "fit") and hasattr(basis, "transform") and hasattr(basis, "names")):
+        raise ValueError(
+            f"basis must be one of {', '.join(map(repr, BASES))} or a basis object such as Kernel('rbf', gamma=0.5); "
+            f"got {basis!r}."
+        )
+    return clone(basis)
+
+
+def _distinct_rows(X) -> np.ndarray:
+    """Positions of the first of each set of equal rows, in order."""
+    if not sparse.issparse(X):
+        return np.sort(np.unique(np.ascontiguousarray(X), axis=0, return_index=True)[1])
+    rows = sparse.csr_array(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    first: dict[tuple[bytes, bytes], int] = {}
+    for i, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+        first.setdefault((rows.indices[start:end].tobytes(), rows.data[start:end].tobytes()), i)
+    return np.array(list(first.values()), dtype=np.intp)
+
+
+def _inverse_variance(X, sample_weight: np.ndarray) -> float:
+    total = sample_weight.sum()
+    mean = sample_weight @ X / total
+    square = X.power(2) if sparse.issparse(X) else np.square(X, dtype=np.float64)
+    variance = float((sample_weight @ square / total - np.square(mean)).sum())
+    return 1.0 / variance if variance > 0 else 1.0
+
+
+def _refuse_if_too_large(rows: int, columns: int, itemsize: int, what: str) -> None:
+    needed = rows * columns * itemsize
+    if not hasattr(os, "sysconf"):
+        return
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > memory:
+        raise MemoryError(
+            f"{what} would need a matrix of {rows} x {columns} ({needed / 2**30:.0f} GiB), more than this machine's "
+            f"{memory / 2**30:.0f} GiB; use fewer samples, fewer inputs, or basis='linear'."
+        )

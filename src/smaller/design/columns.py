@@ -1,0 +1,80 @@
+"""What all designs share: the intercept as a last column of ones, and supports smaller than the matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Design:
+    """Phi (n, m) with ``m = d + intercept`` columns; W is (m, k), scores and residuals are (n, k), all float64.
+
+    A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_gram(omega, rows)``, ``_moments(s)`` and
+    ``storage(rows)`` for the d columns of its matrix.
+    """
+
+    def __init__(self, n: int, d: int, intercept: bool):
+        self.n, self.d, self.intercept = n, d, intercept
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns, the intercept counted."""
+        return self.n, self.d + self.intercept
+
+    def _split(self, rows: np.ndarray | None) -> tuple[np.ndarray | None, bool]:
+        """The matrix columns among `rows`, and whether the intercept is one of them."""
+        if rows is None:
+            return None, self.intercept
+        return rows[rows < self.d], bool(len(rows) and rows[-1] == self.d)
+
+    def scores(self, W: np.ndarray) -> np.ndarray:
+        """Phi W, class-major in memory; only columns with a non-zero weight are touched where those are few."""
+        rows = np.flatnonzero(W[: self.d].any(axis=1))
+        F = np.asfortranarray(self._product(W, rows if 4 * len(rows) < self.d else None))
+        if self.intercept:
+            F += W[self.d]
+        return F
+
+    def pull(self, R: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Phi^T R, all rows of it or the sorted ones asked for."""
+        inner, ones = self._split(rows)
+        G = np.empty(((self.d if inner is None else len(inner)) + ones, R.shape[1]))
+        if inner is None or len(inner):
+            G[: len(G) - ones] = self._adjoint(R, inner)
+        if ones:
+            G[-1] = R.sum(axis=0)
+        return G
+
+    def gram(self, omega: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Phi^T diag(omega) Phi, restricted to the sorted rows asked for."""
+        inner, ones = self._split(rows)
+        size = self.d if inner is None else len(inner)
+        K = np.empty((size + ones, size + ones))
+        if size:
+            K[:size, :size] = self._gram(omega, inner)
+        if ones:
+            K[-1] = K[:, -1] = self.pull(omega[:, None], rows)[:, 0]
+        return K
+
+    def moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """sum_i s_i x, sum_i s_i x^2 and sum_i s_i |x| of every column."""
+        ones = [s.sum()] * self.intercept
+        first, second, absolute = (np.concatenate([m, ones]) for m in self._moments(s))
+        return first, second, absolute
+
+    def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def _gram(self, omega: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
+        """The arrays a compiled kernel takes for these columns, and where in them each column is."""
+        raise NotImplementedError

@@ -1,0 +1,61 @@
+"""A NumPy matrix of float64 or float32 in any memory order, never copied whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .columns import Design
+
+BLOCK_BYTES = 2**23
+
+
+class DenseDesign(Design):
+    """float32 columns stay float32; products accumulate in float64, a block of rows at a time."""
+
+    # Moving a centred dense column costs no more than moving the column.
+    centred = True
+
+    def __init__(self, X: np.ndarray, intercept: bool = False):
+        super().__init__(*X.shape, intercept)
+        self.X = X
+
+    def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+        X = self.X if rows is None else self.X[:, rows]
+        if X.dtype == np.float64:
+            yield slice(None), X
+            return
+        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+        for first in range(0, self.n, step):
+            part = slice(first, first + step)
+            yield part, X[part].astype(np.float64)
+
+    def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        W = W[: self.d] if rows is None else W[rows]
+        F = np.empty((self.n, W.shape[1]), order="F")
+        for part, X in self._blocks(rows):
+            F[part] = X @ W
+        return F
+
+    def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        return sum(X.T @ R[part] for part, X in self._blocks(rows))  # type: ignore[return-value]
+
+    def _gram(self, omega: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        return sum((X.T * omega[part]) @ X for part, X in self._blocks(rows))  # type: ignore[return-value]
+
+    def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        first, second, absolute = np.zeros((3, self.d))
+        step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))
+        for i in range(0, self.n, step):
+            X, w = self.X[i : i + step].astype(np.float64, copy=False), s[i : i + step]
+            first += w @ X
+            second += w @ (X * X)
+            absolute += w @ np.abs(X)
+        return first, second, absolute
+
+    def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
+        """The matrix itself when its columns are contiguous, else a packed copy of the columns asked for."""
+        if self.X.flags.f_contiguous:
+            return (self.X,), rows
+        return (self.X.T[rows].T,), np.arange(len(rows))

@@ -1,0 +1,113 @@
+"""Labels, class weights, penalty factors and offsets in the shapes of the objective, and its weights in the user's."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
+
+from .objective import Posterior
+
+
+def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The classes, and each sample's position among them."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least two classes; got one class only: {classes[0]!r}.")
+    return classes, codes
+
+
+def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:
+    """Columns of the classes that have one: all of them, all but the last, or the second of two."""
+    labelled = np.arange(k) if m > 2 else np.array([1])
+    return np.asfortranarray(codes[:, None] == labelled, dtype=np.float64)
+
+
+def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """A factor for each sample; "balanced" counts weights, so that a weight is a repetition."""
+    if class_weight is None:
+        return np.ones(len(codes))
+    if class_weight == "balanced":
+        counts = np.bincount(codes, weights=weight)
+        return (weight.sum() / (len(classes) * counts))[codes]
+    known = classes.tolist()
+    unknown = [label for label in class_weight if label not in known]
+    if unknown:
+        raise ValueError(f"class_weight names classes that y does not have: {unknown}; the classes are {known}.")
+    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
+    if not (np.isfinite(factors) & (factors > 0)).all():
+        raise ValueError(f"class_weight must be positive and finite for every class; got {class_weight}.")
+    return factors[codes]
+
+
+def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
+    """Factors of shape (d,) or (d, k); the user's rows are classes."""
+    if penalty_factor is None:
+        return None
+    factor = check_array(penalty_factor, ensure_2d=False, dtype=np.float64, input_name="penalty_factor")
+    if factor.shape not in ((d,), (k, d)):
+        raise ValueError(
+            f"penalty_factor must have shape ({d},), one for each column of the basis, or ({k}, {d}), one for each weight; "
+            f"got {factor.shape}."
+        )
+    if (factor < 0).any():
+        raise ValueError(f"penalty_factor must not be negative; the smallest is {factor.min()}.")
+    return factor if factor.ndim == 1 else np.ascontiguousarray(factor.T)
+
+
+def prediction_offset(offset, n: int, columns: int) -> np.ndarray:
+    """An offset in the columns of the scores: one for two classes, else one for each class."""
+    offset = np.asarray(offset, dtype=np.float64)
+    if offset.shape == (n,) and columns == 1:
+        return offset[:, None]
+    if offset.shape == (n, 2) and columns == 1:
+        return offset[:, 1:] - offset[:, :1]
+    if offset.shape != (n, columns):
+        shapes = f"({n},) or ({n}, 2)" if columns == 1 else f"({n}, {columns})"
+        raise ValueError(f"offset must have shape {shapes}: one column for each class; got {offset.shape}.")
+    return offset
+
+
+def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | None:
+    """The offset in the columns of the objective; what all classes share does not matter."""
+    if offset is None:
+        return None
+    offset = prediction_offset(offset, len(offset), 1 if m == 2 else m)
+    return np.asfortranarray(offset if k in (1, m) else offset[:, :k] - offset[:, k:])
+
+
+def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """coef_ and intercept_ from the columns of the objective."""
+    d, k = objective.design.d, objective.k
+    if k == m:
+        W = canonical(W, objective.l1, objective.l2, d)
+    intercept = W[d].copy() if objective.design.intercept else np.zeros(k)
+    coef = W[:d].T.copy()
+    if k == m - 1 and m > 2:
+        return np.vstack([coef, np.zeros(d)]), np.append(intercept, 0.0)
+    return coef, intercept
+
+
+def canonical(W: np.ndarray, l1: np.ndarray, l2: np.ndarray, d: int) -> np.ndarray:
+    """One representative of the symmetric optima: a shift of a row by a constant changes no probability.
+
+    Where the L1 penalty leaves a row free to shift between its two (weighted) middle values, one of them becomes 0: the
+    one that occurs more often, then the nearer to 0. Intercepts and unpenalised rows sum to zero.
+    """
+    W = W.copy()
+    loose = ((l1 == 0) & (l2 == 0)).all(axis=1)
+    W[loose] -= W[loose].mean(axis=1, keepdims=True)
+    rows = np.flatnonzero(W[:d].any(axis=1) & (l1[:d] > 0).any(axis=1) & (l2[:d] == 0).all(axis=1))
+    for j in rows:
+        values, where = np.unique(W[j], return_inverse=True)
+        below = np.cumsum(np.bincount(where, weights=l1[j], minlength=len(values)))
+        half = below[-1] / 2
+        first = int(np.searchsorted(below, half * (1 - 1e-12)))
+        level = abs(below[first] - half) <= 1e-12 * half and first + 1 < len(values)
+        choices = values[first : first + 2] if level else values[first : first + 1]
+        often = [np.count_nonzero(W[j] == value) for value in choices]
+        best = max(zip(often, -np.abs(choices), choices, strict=True))[2]
+        if best != 0.0:
+            W[j] -= best
+    return W

@@ -1,0 +1,49 @@
+"""What the library says when something is wrong: warnings, statuses and the wording of input errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from sklearn.exceptions import ConvergenceWarning
+
+
+class CompiledCoreWarning(UserWarning):
+    """The compiled core is missing, so that the slower NumPy twins do the work."""
+
+
+class EmptyModelWarning(UserWarning):
+    """Every penalised weight is zero: the model predicts the class frequencies."""
+
+
+class Status(Enum):
+    """How a solve ended; each value is the sentence that the user reads."""
+
+    CONVERGED = "converged"
+    MAX_ITER = (
+        "stopped after {n_iter} iterations (max_iter) at a relative duality gap of {gap:.1e} and an optimality violation "
+        "of {violation:.1e}, where tol={tol:.1e} was asked for; raise max_iter, or raise tol"
+    )
+    STALLED = (
+        "stopped after {n_iter} iterations at a relative duality gap of {gap:.1e} and an optimality violation of "
+        "{violation:.1e}, where tol={tol:.1e} was asked for: rounding errors leave nothing to gain; raise tol, or "
+        "scale the columns of X"
+    )
+    SEPARABLE = (
+        "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow without "
+        "limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"
+    )
+
+    def sentence(self, **facts: float) -> str:
+        """The status with its numbers filled in."""
+        return self.value.format(**facts)
+
+
+def choose(what: str, key: object, table: Iterable[str]) -> None:
+    """Refuse a key that is not in the table, naming those that are."""
+    names = list(table)
+    if key not in names:
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, names))}; got {key!r}.")
+
+
+__all__ = ["CompiledCoreWarning", "ConvergenceWarning", "EmptyModelWarning", "Status", "choose"]

@@ -1,0 +1,183 @@
+"""The one road of every model: check the input, apply the basis, pose the objective, solve it, adopt the solution."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
+
+from . import _core
+from .basis import Precomputed, as_basis
+from .design import Design, as_design
+from .errors import ConvergenceWarning, Status
+from .solvers import Solution
+
+
+class Sample(NamedTuple):
+    """Checked training data: rows of positive weight only."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+    offset: np.ndarray | None
+    basis: Any  # fitted
+    design: Design
+
+
+class Estimator(BaseEstimator):
+    """What all models share: input checks, bases, weights, and the promise that a failed fit leaves nothing behind."""
+
+    basis: Any
+    fit_intercept: bool
+
+    def fit(self, X, y, sample_weight=None, offset=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Inputs. float32 is kept, sparse matrices are never densified.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            A weight is a repetition: weight 2 is the same as the row given twice, weight 0 as the row left out.
+        offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
+            Known part of the scores, added to what the model fits.
+
+        Returns
+        -------
+        self
+        """
+        before = self.__dict__.copy()
+        try:
+            return self._fit(X, y, sample_weight, offset)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X, y, sample_weight, offset):
+        raise NotImplementedError
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.basis == "precomputed" or isinstance(self.basis, Precomputed)
+        tags.input_tags.sparse = not tags.input_tags.pairwise
+        return tags
+
+    def _sample(self, X, y, sample_weight, offset, encode) -> Sample:
+        """Check everything, drop rows of weight 0, fit the basis, build the design; `encode` checks the targets."""
+        _core.tell_if_slow()
+        basis = as_basis(self.basis)
+        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=False)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        offset = None if offset is None else _check_offset(offset, X.shape[0])
+        X, y, weight, offset, basis = self._positive(X, y, weight, offset, basis)
+        y, weight, offset = encode(y, weight, offset)
+        Phi = basis.transform(X)
+        return Sample(X, y, weight, offset, basis, as_design(Phi, self.fit_intercept))
+
+    def _positive(self, X, y, weight, offset, basis):
+        positive = weight > 0
+        if positive.all():
+            return X, y, weight, offset, basis.fit(X, weight)
+        if not positive.any():
+            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+        if isinstance(basis, Precomputed):
+            basis.fit(X, weight).fit_positive(X, positive)
+            X = X[positive]
+        else:
+            X = X[positive]
+            basis.fit(X, weight[positive])
+        return X, y[positive], weight[positive], None if offset is None else offset[positive], basis
+
+    def _scale(self, sample: Sample) -> np.ndarray:
+        """Weighted standard deviations of the design's columns (about 0 when there is no intercept)."""
+        design, total = sample.design, sample.weight.sum()
+        first, second, _ = (moment[: design.d] for moment in design.moments(sample.weight))
+        mean = first / total if design.intercept else 0.0
+        variance = np.maximum(second / total - np.square(mean), 0.0)
+        constant = variance <= 1e-14 * second / total
+        return np.where(constant, 1.0, np.sqrt(variance))
+
+    def _report(self, solution: Solution, tol: float) -> None:
+        """Warn of a fit that did not reach its certificate."""
+        if solution.status is not Status.CONVERGED:
+            facts = {"n_iter": solution.n_iter, "gap": solution.gap, "violation": solution.violation, "tol": tol}
+            message = f"{type(self).__name__} {solution.status.sentence(**facts)}."
+            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _columns(self, X):
+        """The columns of the basis that have a weight, for new inputs."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        if len(self.support_) == self.coef_.shape[1] and not isinstance(self.basis_, Precomputed):
+            return self.basis_.transform(X)
+        return self.basis_.transform(X, self.support_)
+
+    def _scores(self, X) -> np.ndarray:
+        """Phi W + b, in float64."""
+        kept = self.coef_[:, self.support_]
+        return np.asarray(self._columns(X) @ kept.T, dtype=np.float64) + self.intercept_
+
+    def sparsify(self):
+        """Turn ``coef_`` into a sparse matrix; predictions stay the same."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_array(self.coef_)
+        return self
+
+    def densify(self):
+        """Turn ``coef_`` back into an array."""
+        check_is_fitted(self)
+        if sparse.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+
+class Selector:
+    """Models that switch columns of their basis off: which were kept, and the data reduced to them.
+
+    On a linear basis these are the inputs; on a kernel basis, similarities to the relevance vectors.
+    """
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """Mask, or indices, of the basis columns with a non-zero weight."""
+        check_is_fitted(self)
+        if indices:
+            return self.support_  # type: ignore[attr-defined]
+        mask = np.zeros(self.coef_.shape[1], dtype=bool)  # type: ignore[attr-defined]
+        mask[self.support_] = True  # type: ignore[attr-defined]
+        return mask
+
+    def transform(self, X):
+        """The basis columns that were kept."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        return self.basis_.transform(X, self.support_)  # type: ignore[attr-defined]
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Names of the basis columns that were kept."""
+        check_is_fitted(self)
+        names = input_names(self, input_features)
+        return self.basis_.names(names)[self.support_]  # type: ignore[attr-defined]
+
+
+def input_names(model, input_features=None) -> np.ndarray:
+    """Names of the inputs: those given, those seen in fit, or x0, x1, ..."""
+    return _check_feature_names_in(model, input_features)
+
+
+def _check_offset(offset, n: int) -> np.ndarray:
+    offset = np.asarray(offset, dtype=np.float64)
+    if offset.ndim not in (1, 2) or len(offset) != n:
+        raise ValueError(f"offset must have one row for each of the {n} samples; got shape {offset.shape}.")
+    if not np.isfinite(offset).all():
+        raise ValueError("offset contains NaN or infinity; its values must be finite.")
+    return offset

@@ -1,0 +1,336 @@
+"""Multinomial logistic regression with a Laplace prior (SMLR), a normal prior (RMLR), or none (maximum likelihood)."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import ClassifierMixin, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, prediction_offset, split
+from .errors import EmptyModelWarning
+from .estimator import Estimator, Sample, Selector
+from .likelihoods import Multinomial
+from .objective import Posterior
+from .priors import ElasticNet
+from .solvers import SOLVERS, Solution, null_point
+
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+
+
+class MultinomialModel(ClassifierMixin, Estimator):
+    """Softmax classifiers: labels, parametrisations, probabilities. Models add a prior."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "basis": [str, object],
+        "parametrization": [StrOptions({"symmetric", "reference"})],
+        "solver": [StrOptions(set(SOLVERS))],
+        "penalty_factor": ["array-like", None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "fit_intercept": ["boolean"],
+        "standardize": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "warm_start": ["boolean"],
+        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+    }
+
+    # -- posing the problem
+
+    def _pose(self, X, y, sample_weight, offset) -> tuple[Sample, Posterior, np.ndarray]:
+        """The sample, its objective and the class labels."""
+        labels: list[np.ndarray] = []
+
+        def prepare(y, weight, offset):
+            classes, codes = encode(y)
+            labels.append(classes)
+            weight = weight * class_weights(self.class_weight, classes, codes, weight)
+            return codes, weight, offset
+
+        sample = self._sample(X, y, sample_weight, offset, prepare)
+        classes = labels[0]
+        m = len(classes)
+        reference = m == 2 or self.parametrization == "reference"
+        k = 1 if m == 2 else m - reference
+        objective = Posterior(
+            sample.design,
+            one_hot(sample.y, m, k),
+            Multinomial(reference),
+            self._prior(sample, k),
+            sample.weight,
+            centred_offset(sample.offset, m, k),
+        )
+        return sample, objective, classes
+
+    def _prior(self, sample: Sample, k: int) -> ElasticNet:
+        factor = penalty_factors(self.penalty_factor, sample.design.d, k)
+        scale = self._scale(sample) if self.standardize else None
+        l1, l2 = self._strengths()
+        return ElasticNet(l1, l2, factor, scale)
+
+    def _strengths(self) -> tuple[float, float]:
+        raise NotImplementedError
+
+    # -- solving it
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight, offset):
+        sample, objective, classes = self._pose(X, y, sample_weight, offset)
+        return self._adopt(sample, objective, classes, self._solve(objective, classes))
+
+    def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
+        solver, iterations = SOLVERS[self.solver]
+        options: dict[str, Any] = {"seed": self.random_state or 0} if self.solver.startswith("component-wise") else {}
+        start = self._start(objective, classes)
+        return solver(objective, start, self.tol, self.max_iter or iterations, **options)
+
+    def _start(self, objective: Posterior, classes: np.ndarray) -> np.ndarray:
+        """Zeros, or the last fit's weights where they belong to a problem of the same shape."""
+        W = np.zeros(objective.shape)
+        d, k = objective.design.d, objective.k
+        if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
+            return W
+        coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
+        if coef.shape[1] == d:
+            W[:d] = coef[:k].T
+            if self.fit_intercept:
+                W[d] = self.intercept_[:k]
+        return W
+
+    # -- adopting the solution
+
+    def _adopt(self, sample: Sample, objective: Posterior, classes: np.ndarray, solution: Solution):
+        self._report(solution, self.tol)
+        d = sample.design.d
+        coef, intercept = split(solution.weights, objective, len(classes))
+        self.classes_ = classes
+        self.basis_ = sample.basis
+        self.coef_, self.intercept_ = coef, intercept
+        self.support_ = np.flatnonzero(coef.any(axis=0))
+        self.n_iter_ = solution.n_iter
+        self.dual_gap_, self.violation_, self.objective_ = solution.gap, solution.violation, solution.objective
+        self.status_, self.history_ = solution.status.name.lower(), solution.history
+        if hasattr(sample.basis, "centers_"):
+            self.relevance_vectors_ = sample.basis.centers_[self.support_]
+        else:
+            self.__dict__.pop("relevance_vectors_", None)
+        if d and not len(self.support_) and objective.l1.any():
+            self._tell_empty(objective)
+        return self
+
+    def _tell_empty(self, objective: Posterior) -> None:
+        largest = objective.largest_strength(null_point(objective))
+        warnings.warn(
+            f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g} and predicts the class frequencies; "
+            f"weights appear below lam={largest:.3g}.",
+            EmptyModelWarning,
+            stacklevel=5,
+        )
+
+    # -- using it
+
+    def decision_function(self, X, offset=None) -> np.ndarray:
+        """Scores: log odds of the second class, (n_samples,), or one column for each class."""
+        F = self._scores(X)
+        if offset is not None:
+            F = F + prediction_offset(offset, *F.shape)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict(self, X, offset=None) -> np.ndarray:
+        """The most probable class of each sample."""
+        F = self.decision_function(X, offset)
+        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
+
+    def predict_proba(self, X, offset=None) -> np.ndarray:
+        """Class probabilities, (n_samples, n_classes)."""
+        F = self.decision_function(X, offset)
+        return np.column_stack([expit(-F), expit(F)]) if F.ndim == 1 else softmax(F, axis=1)
+
+    def predict_log_proba(self, X, offset=None) -> np.ndarray:
+        """Logarithms of the class probabilities, finite where the probabilities round to 0."""
+        F = self.decision_function(X, offset)
+        return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
+
+
+class SparseMultinomialModel(Selector, TransformerMixin, MultinomialModel):
+    """What SMLR and SMLRCV share."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class SMLR(SparseMultinomialModel):
+    """Sparse multinomial logistic regression: a Laplace prior on every weight.
+
+    Minimises, over W (and b, which is never penalised),
+
+        sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam sum_jl c_jl |W_jl| + l2/2 sum_jl c_jl W_jl^2,    F = Phi W + b,
+
+    the negative log posterior of Krishnapuram et al. (2005), eqs. (2)-(3), summed over samples, in nats. It is convex;
+    the fit ends with a certificate that bounds how far it is from the optimum.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Strength of the prior (scikit-learn's ``1 / C``). At 0 and ``l2=0`` the fit is maximum likelihood.
+    basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
+        What the weights belong to; see :mod:`smaller.basis`.
+    parametrization : {"symmetric", "reference"}, default="symmetric"
+        Weights for every class, or for all but the last (whose scores are 0). Two classes always share one column.
+    solver : {"auto", "newton", "component-wise", "component-wise-greedy", "bound"}, default="auto"
+        All reach the same optimum. "newton" is the fast one; the others are the algorithms of the paper.
+    l2 : float, default=0.0
+        Strength of a ridge term beside the L1 term (elastic net).
+    penalty_factor : array-like of shape (n_columns,) or (n_rows_of_weights, n_columns), default=None
+        Multiplies the penalty of each weight; 0 leaves it unpenalised.
+    class_weight : dict or "balanced", default=None
+        Multiplies the sample weights of each class.
+    fit_intercept : bool, default=True
+    standardize : bool, default=False
+        Measure the prior in units of each column's standard deviation; ``coef_`` stays in units of the data.
+    tol : float, default=1e-6
+        Relative duality gap at which the fit is done.
+    max_iter : int, default=None
+        Iterations, as the solver counts them; None is the solver's own limit.
+    warm_start : bool, default=False
+        Start from the last fit's weights.
+    random_state : int, default=None
+        Seed of the visiting schedule of the component-wise solver; the optimum does not depend on it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_columns) or (n_classes, n_columns)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray
+    support_ : ndarray
+        Columns of the basis with a non-zero weight.
+    relevance_vectors_ : ndarray or sparse array
+        On a kernel basis, the centres with a non-zero weight.
+    dual_gap_ : float
+        Relative duality gap: (objective - optimum) / objective is at most this.
+    violation_ : float
+        Largest violation of the optimality conditions, relative to the penalty.
+    objective_ : float
+    n_iter_ : int
+    status_ : str
+    history_ : list
+        Objective, violation, gap, support size and seconds of each iteration.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from smaller import SMLR
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SMLR(lam=2.0).fit(X, y)
+    >>> print(len(model.support_), "of 4 inputs kept, accuracy", round(model.score(X, y), 2))
+    3 of 4 inputs kept, accuracy 0.97
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MultinomialModel._parameter_constraints,
+        "lam": [NON_NEGATIVE],
+        "l2": [NON_NEGATIVE],
+    }
+
+    def __init__(
+        self,
+        lam=1.0,
+        *,
+        basis="linear",
+        parametrization="symmetric",
+        solver="auto",
+        l2=0.0,
+        penalty_factor=None,
+        class_weight=None,
+        fit_intercept=True,
+        standardize=False,
+        tol=1e-6,
+        max_iter=None,
+        warm_start=False,
+        random_state=None,
+    ):
+        self.lam = lam
+        self.basis = basis
+        self.parametrization = parametrization
+        self.solver = solver
+        self.l2 = l2
+        self.penalty_factor = penalty_factor
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _strengths(self) -> tuple[float, float]:
+        return self.lam, self.l2
+
+
+class RMLR(MultinomialModel):
+    """Ridge multinomial logistic regression: a normal prior of variance 1 / lam on every weight.
+
+    Minimises ``sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam/2 sum_jl c_jl W_jl^2``, F = Phi W + b (Krishnapuram et al.
+    2005, section 3.3). Two classes share one column of weights and one penalty.
+
+    Parameters
+    ----------
+    lam : float, default=1.0
+        Inverse variance of the prior. At 0 the fit is maximum likelihood, which separable data do not have.
+    basis, parametrization, solver, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter, warm_start, \
+random_state
+        As in :class:`SMLR`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, support_, relevance_vectors_, dual_gap_, violation_, objective_, n_iter_, status_, history_
+        As in :class:`SMLR`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from smaller import RMLR
+    >>> X, y = load_wine(return_X_y=True)
+    >>> RMLR(lam=1.0, standardize=True).fit(X, y).score(X, y)
+    1.0
+    """
+
+    _parameter_constraints: ClassVar[dict] = {**MultinomialModel._parameter_constraints, "lam": [NON_NEGATIVE]}
+
+    def __init__(
+        self,
+        lam=1.0,
+        *,
+        basis="linear",
+        parametrization="symmetric",
+        solver="auto",
+        penalty_factor=None,
+        class_weight=None,
+        fit_intercept=True,
+        standardize=False,
+        tol=1e-6,
+        max_iter=None,
+        warm_start=False,
+        random_state=None,
+    ):
+        self.lam = lam
+        self.basis = basis
+        self.parametrization = parametrization
+        self.solver = solver
+        self.penalty_factor = penalty_factor
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.warm_start = warm_start
+        self.random_state = random_state
+
+    def _strengths(self) -> tuple[float, float]:
+        return 0.0, self.lam

@@ -1,0 +1,197 @@
+"""The objective: likelihood x prior on a design, callable at any point, with its own certificate.
+
+F(W) = sum_i s_i loss(Phi_i W + offset_i, Y_i) + sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], summed over samples, in nats.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .design import Design
+from .likelihoods import Gaussian, Multinomial
+from .priors import ElasticNet
+
+
+class Point(NamedTuple):
+    """Everything the objective says at one W: scores, means, gradient of its smooth part, value and certificate."""
+
+    W: np.ndarray
+    F: np.ndarray
+    P: np.ndarray
+    G: np.ndarray
+    residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
+    value: float
+    gap: float  # relative duality gap; inf where the free columns are not fitted exactly
+
+    @property
+    def violation(self) -> float:
+        """The largest KKT residual."""
+        return float(self.residuals.max(initial=0.0))
+
+
+# Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
+FREE_TOLERANCE = 1e-9
+
+
+class Posterior:
+    """Negative log posterior of Type I models: a convex likelihood with a separable convex prior.
+
+    Parameters
+    ----------
+    design : Design
+    Y : ndarray of shape (n, k)
+        Targets; class-major (Fortran order) in memory.
+    likelihood, prior
+        From :mod:`smaller.likelihoods` and :mod:`smaller.priors`.
+    sample_weight : ndarray of shape (n,), optional
+    offset : ndarray of shape (n, k), optional
+        Added to the scores.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: np.ndarray,
+        likelihood: Multinomial | Gaussian,
+        prior: ElasticNet,
+        sample_weight: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+    ):
+        self.design, self.likelihood, self.prior = design, likelihood, prior
+        self.Y = np.asfortranarray(Y, dtype=np.float64)
+        self.s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        self.offset = offset
+        self.k = self.Y.shape[1]
+        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+
+    def with_prior(self, prior: ElasticNet) -> Posterior:
+        """The same data under another prior."""
+        other = object.__new__(Posterior)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("scale", "free")})
+        other.prior = prior
+        other.l1, other.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
+        return other
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of W: columns of the design and columns of scores."""
+        return self.design.shape[1], self.k
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Which weights carry no penalty at all, (m, k)."""
+        return (self.l1 == 0) & (self.l2 == 0)
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """What a KKT residual is measured against: l1, or without it the largest possible gradient sum_i s_i |x_ij|."""
+        if self.l1[: self.design.d].all():
+            mass = np.zeros(self.shape[0])
+            mass[self.design.d :] = self.s.sum()
+        else:
+            mass = self.design.moments(self.s)[2]
+        scale = np.where(self.l1 > 0, self.l1, mass[:, None])
+        return np.where(scale > 0, scale, 1.0)
+
+    def scores(self, W: np.ndarray) -> np.ndarray:
+        """Phi W + offset."""
+        F = self.design.scores(W)
+        if self.offset is not None:
+            F += self.offset
+        return F
+
+    def penalty(self, W: np.ndarray) -> float:
+        """The prior's part of the objective."""
+        rows = W.any(axis=1)
+        W, l1, l2 = W[rows], self.l1[rows], self.l2[rows]
+        return float((l1 * np.abs(W)).sum() + (l2 * W * W).sum() / 2)
+
+    def value(self, W: np.ndarray, F: np.ndarray | None = None) -> float:
+        """The objective; F are the scores of W where they are known."""
+        F = self.scores(W) if F is None else F
+        return self.likelihood.fit(F, self.Y, self.s)[1] + self.penalty(W)
+
+    def gradient(self, W: np.ndarray) -> np.ndarray:
+        """Of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
+        return self.at(W).G
+
+    def violation(self, W: np.ndarray) -> float:
+        """The largest KKT residual relative to its scale: 0 at an optimum."""
+        return self.at(W).violation
+
+    def gap(self, W: np.ndarray) -> float:
+        """Relative duality gap: a bound on (F(W) - minimum) / F(W)."""
+        return self.at(W).gap
+
+    def kkt(self, W: np.ndarray, G: np.ndarray) -> np.ndarray:
+        """Distance of -G to the subdifferential of l1 |W|, relative to the scale."""
+        at_zero = np.maximum(np.abs(G) - self.l1, 0.0)
+        rows = np.flatnonzero(W.any(axis=1))
+        elsewhere = np.abs(G[rows] + self.l1[rows] * np.sign(W[rows]))
+        at_zero[rows] = np.where(W[rows] != 0, elsewhere, at_zero[rows])
+        return at_zero / self.scale
+
+    def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
+        """All that is known at W, for one pass over the design (two if the scores are not given)."""
+        F = self.scores(W) if F is None else F
+        P, loss = self.likelihood.fit(F, self.Y, self.s)
+        U = self.likelihood.residual(P, self.Y)
+        G = self.design.pull(self.s[:, None] * U)
+        value = loss + self.penalty(W)
+        smooth = G + self.l2 * W if self.l2.any() else G
+        residuals = self.kkt(W, smooth)
+        return Point(W, F, P, smooth, residuals, value, self._relative_gap(value, U, G, residuals))
+
+    def _relative_gap(self, value: float, U: np.ndarray, G: np.ndarray, residuals: np.ndarray) -> float:
+        if residuals[self.free].max(initial=0.0) > FREE_TOLERANCE:
+            return np.inf
+        shrink = self._feasible_shrinkage(G)
+        dual = self._dual(U, G, shrink)
+        if self.l2.any():
+            shrink = self._feasible_shrinkage(np.where(self.l2 > 0, 0.0, G))
+            dual = max(dual, self._dual(U, G, shrink))
+        return max(0.0, value - dual) / max(abs(value), np.finfo(float).tiny)
+
+    def _feasible_shrinkage(self, G: np.ndarray) -> float:
+        """The largest rho <= 1 for which rho |G| <= l1 wherever there is a penalty."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(self.free | (G == 0), np.inf, self.l1 / np.abs(G))
+        return float(min(1.0, ratio.min(initial=1.0)))
+
+    def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float) -> float:
+        """-sum s f*(rho U) + rho sum s U.offset - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
+        dual = -self.likelihood.conjugate(shrink * U, self.Y, self.s)
+        if self.offset is not None:
+            dual += shrink * float(self.s @ (U * self.offset).sum(axis=1))
+        quadratic = self.l2 > 0
+        if quadratic.any():
+            excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
+            dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
+        return dual
+
+    def largest_strength(self, point: Point) -> float:
+        """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""
+        weight = self.prior.with_strength(1.0).strengths(self.design.d, self.k, int(self.design.intercept))[0]
+        penalised = weight > 0
+        return float((np.abs(point.G[penalised]) / weight[penalised]).max(initial=0.0))
+
+    def hessian(self, P: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""
+        r, k = len(rows), self.k
+        if r == 1 and rows[0] == self.design.d and isinstance(self.likelihood, Multinomial):
+            H = -(P.T * self.s) @ P  # the intercepts alone
+            H.flat[:: k + 1] += self.s @ P
+            return H
+        H = np.zeros((k, r, k, r))
+        for left in range(k):
+            for right in range(left, k):
+                omega = self.likelihood.curvature(P, self.s, left, right)
+                if left == right or omega.any():
+                    H[left, :, right] = self.design.gram(omega, rows)
+                    H[right, :, left] = H[left, :, right].T
+        H = H.reshape(k * r, k * r)
+        H.flat[:: k * r + 1] += self.l2[rows].T.ravel()
+        return H

@@ -1,0 +1,47 @@
+"""Choosing the strength of a prior by cross-validation; models bring the functions that fit and score a fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+
+def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
+    """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
+    if isinstance(lams, (int, np.integer)):
+        if lams < 1:
+            raise ValueError(f"lams must be at least one strength; got {lams}.")
+        fraction = (1e-2 if wide else 1e-3) if eps is None else eps
+        if largest <= 0:
+            raise ValueError("No column is related to the target at all, so there is no path to follow; check X and y.")
+        return largest * np.geomspace(1.0, fraction, lams)
+    grid = np.asarray(lams, dtype=np.float64)
+    if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all() or (grid < 0).any():
+        raise ValueError(
+            f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
+        )
+    return np.sort(grid)[::-1]
+
+
+def cross_validated_scores(
+    score_fold: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    splits: Iterable[tuple[np.ndarray, np.ndarray]],
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Scores of every strength (columns) in every fold (rows); the folds in parallel."""
+    return np.array(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(score_fold)(*split) for split in splits))
+
+
+def choose_strength(scores: np.ndarray, rule: str) -> int:
+    """Position of the best mean score ("min": smallest loss), or of the strongest prior within one standard error ("1se").
+
+    Strengths decrease along the columns and greater scores are better.
+    """
+    mean = scores.mean(axis=0)
+    best = int(np.argmax(mean))
+    if rule == "min" or len(scores) < 2:
+        return best
+    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    return int(np.flatnonzero(mean >= mean[best] - error)[0])

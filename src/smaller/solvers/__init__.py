@@ -1,0 +1,21 @@
+"""Solvers: an objective in, a Solution out; one algorithm, one file, all reaching the same certified optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from . import bound, componentwise, newton
+from .path import null_point, solve_path
+from .solution import Solution, Step
+
+# Each with the iterations it may take by default, as it counts them.
+SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {
+    "auto": (newton.newton, 200),
+    "newton": (newton.newton, 200),
+    "component-wise": (componentwise.componentwise, 100_000),
+    "component-wise-greedy": (partial(componentwise.componentwise, greedy=True), 20_000),
+    "bound": (bound.bound, 50_000),
+}
+
+__all__ = ["SOLVERS", "Solution", "Step", "null_point", "solve_path"]

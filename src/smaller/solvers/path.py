@@ -1,0 +1,30 @@
+"""The regularisation path: the same problem at decreasing strengths, each warm-started from the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..objective import Point, Posterior
+from .newton import newton
+from .smooth import settle
+from .solution import Solution
+
+
+def null_point(objective: Posterior) -> Point:
+    """The optimum when every penalised weight is 0: what remains are the intercept and the free columns."""
+    return settle(objective, np.zeros(objective.shape))
+
+
+def solve_path(
+    objective: Posterior, lams: Sequence[float] | np.ndarray, tol: float, max_iter: int, W: np.ndarray | None = None
+) -> Iterator[Solution]:
+    """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
+    W = np.zeros(objective.shape) if W is None else W
+    previous = None
+    for lam in lams:
+        screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0
+        solution = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen)
+        W, previous = solution.weights, lam
+        yield solution

@@ -1,0 +1,58 @@
+"""Does a maximum of the likelihood exist? Not where unpenalised columns separate the classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+
+from ..likelihoods import Multinomial
+from ..objective import Posterior
+
+# A probability this near to 1 is where a diverging fit and an honest one start to differ.
+SUSPICIOUS = 1e-8
+LARGEST_PROGRAM = 5_000_000
+
+
+def separates(objective: Posterior, P: np.ndarray) -> bool:
+    """Whether some direction of the free weights never lowers, and somewhere raises, a sample's own class.
+
+    Asked only when a fitted probability is suspiciously near 1; answered by the linear program of Albert & Anderson
+    (1984), maximise the summed margins with each in [0, 1]. Programs too large to solve count as separated.
+    """
+    if not isinstance(objective.likelihood, Multinomial) or not objective.free[: objective.design.d].any():
+        return False
+    own = (objective.Y * P).sum(axis=1)
+    if objective.likelihood.reference:
+        own += (1 - objective.Y.sum(axis=1)) * (1 - P.sum(axis=1))
+    if (1 - own).min() > SUSPICIOUS:
+        return False
+    rows = np.flatnonzero(objective.free.any(axis=1))
+    n, k = objective.Y.shape
+    if n * k * len(rows) * k > LARGEST_PROGRAM:
+        return True
+    return _best_margin(objective, rows) > 1e-6
+
+
+def _best_margin(objective: Posterior, rows: np.ndarray) -> float:
+    """The optimum of the program over directions of the free weights, columns scaled to their largest entry."""
+    n, k = objective.Y.shape
+    unit = np.zeros((objective.shape[0], len(rows)))
+    unit[rows, np.arange(len(rows))] = 1.0
+    A = objective.design.scores(unit)
+    A = A / np.maximum(np.abs(A).max(axis=0), np.finfo(float).tiny)
+    labels = np.where(objective.Y.any(axis=1), objective.Y.argmax(axis=1), k)
+    classes = k + objective.likelihood.reference  # type: ignore[union-attr]
+    free = objective.free[rows].T.ravel()
+    constraints = []
+    for other in range(classes):
+        chosen = np.flatnonzero(labels != other)
+        M = np.zeros((len(chosen), k + 1, len(rows)))
+        M[np.arange(len(chosen)), labels[chosen]] += A[chosen]
+        M[np.arange(len(chosen)), other] -= A[chosen]
+        constraints.append(M[:, :k].reshape(len(chosen), -1))
+    M = np.concatenate(constraints)[:, free]
+    bounds = [(-1, 1)] * M.shape[1]
+    result = linprog(
+        -M.sum(axis=0), A_ub=np.vstack([-M, M]), b_ub=np.r_[np.zeros(len(M)), np.ones(len(M))], bounds=bounds
+    )
+    return -result.fun if result.success else 0.0

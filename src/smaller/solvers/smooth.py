@@ -1,0 +1,140 @@
+"""Newton's method on weights without an L1 term: ridge, maximum likelihood, and the free columns of sparse models."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ..errors import Status
+from ..likelihoods import Multinomial
+from ..objective import FREE_TOLERANCE, Point, Posterior
+from .separation import separates
+from .solution import History, Solution
+
+# Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.
+DIRECT = 600
+ROUNDING = 1e-13
+
+
+def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
+    """Minimise an objective that has no L1 term, to gradient and duality gap."""
+    history = History()
+    point = objective.at(W)
+    history.note(point)
+    every = np.arange(objective.shape[0])
+    status = Status.MAX_ITER
+    for _ in range(max_iter):
+        if point.violation <= min(tol, FREE_TOLERANCE * 10) or (point.violation <= tol and point.gap <= tol):
+            status = Status.CONVERGED
+            break
+        moved = step(objective, point, every)
+        if moved is None:
+            status = Status.CONVERGED if point.violation <= tol else Status.STALLED
+            break
+        point = objective.at(*moved)
+        history.note(point)
+    if separates(objective, point.P):
+        status = Status.SEPARABLE
+    return history.solution(point, status)
+
+
+def settle(objective: Posterior, W: np.ndarray, F: np.ndarray | None = None) -> Point:
+    """The point at W once its free weights are fitted exactly, the others held: where a certificate can be read."""
+    point = objective.at(W, F)
+    rows = np.flatnonzero(objective.free.any(axis=1))
+    for _ in range(50):
+        worst = point.residuals[objective.free].max(initial=0.0)
+        if worst <= 1e-3 * FREE_TOLERANCE:
+            break
+        moved = step(objective, point, rows)
+        if moved is None:
+            break
+        point = objective.at(*moved)
+    return point
+
+
+def step(objective: Posterior, point: Point, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """W and F after one Newton step on the smooth weights of these rows; None when nothing is gained."""
+    smooth_weights = objective.l1[rows] == 0
+    G = np.where(smooth_weights, point.G[rows], 0.0)
+    solve = _direct if objective.k * len(rows) <= DIRECT else _iterative
+    D = np.zeros(objective.shape)
+    D[rows] = solve(objective, point, rows, smooth_weights, G)
+    slope = float((D[rows] * G).sum())
+    if not slope < 0:
+        return None
+    E = objective.design.scores(D)
+    if -slope <= ROUNDING * abs(point.value):
+        return _by_gradient(objective, point, rows, point.W + D, point.F + E)
+    for length in 0.5 ** np.arange(30):
+        W, F = point.W + length * D, point.F + length * E
+        if objective.value(W, F) <= point.value + 1e-4 * length * slope:
+            return W, F
+    return None
+
+
+def _by_gradient(
+    objective: Posterior, point: Point, rows: np.ndarray, W: np.ndarray, F: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """A step whose gain drowns in the rounding of the objective is worth taking if the gradient falls."""
+    better = objective.at(W, F).residuals[rows].max() < 0.5 * point.residuals[rows].max()
+    return (W, F) if better else None
+
+
+def _direct(
+    objective: Posterior, point: Point, rows: np.ndarray, smooth_weights: np.ndarray, G: np.ndarray
+) -> np.ndarray:
+    H = objective.hessian(point.P, rows)
+    if isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference:
+        _pin_shifts(H, objective.k, np.flatnonzero((smooth_weights & (objective.l2[rows] == 0)).all(axis=1)))
+    keep = np.flatnonzero(smooth_weights.T.ravel())
+    direction = np.zeros(smooth_weights.size)
+    direction[keep] = -solve_semidefinite(H[np.ix_(keep, keep)], G.T.ravel()[keep])
+    return direction.reshape(objective.k, len(rows)).T
+
+
+def _pin_shifts(H: np.ndarray, k: int, rows: np.ndarray) -> None:
+    """Give equal shifts of all classes some curvature: they change nothing, and no gradient points along them."""
+    r = len(H) // k
+    for j in rows:
+        every = j + r * np.arange(k)
+        H[np.ix_(every, every)] += np.diag(H)[every].sum() / k**2
+
+
+def solve_semidefinite(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """H^+ g: by Cholesky of the diagonally scaled matrix, or by least squares where columns are collinear."""
+    unit = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+    scaled = H / np.outer(unit, unit)
+    try:
+        factor = cho_factor(scaled)
+        if np.diag(factor[0]).min() > 1e-7:
+            return cho_solve(factor, g / unit) / unit
+    except LinAlgError:
+        pass
+    return lstsq(scaled, g / unit, cond=1e-13)[0] / unit
+
+
+def _iterative(
+    objective: Posterior, point: Point, rows: np.ndarray, smooth_weights: np.ndarray, G: np.ndarray
+) -> np.ndarray:
+    """Conjugate gradients on Newton's equations, preconditioned by the Hessian's diagonal, solved the better the nearer."""
+    P, s, l2 = point.P, objective.s, objective.l2[rows]
+    shape = smooth_weights.shape
+    second = objective.design.moments(s)[1][rows]
+    mean_curvature = (s @ (P * (1 - P)) if P.shape else 1.0) / s.sum()
+    diagonal = np.outer(second, np.maximum(mean_curvature, 1e-12)) + l2
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+
+    def product(v: np.ndarray) -> np.ndarray:
+        V = np.zeros(objective.shape)
+        V[rows] = np.where(smooth_weights, v.reshape(shape), 0.0)
+        curved = objective.likelihood.curve(P, s, objective.design.scores(V))
+        return np.where(smooth_weights, objective.design.pull(curved, rows) + l2 * V[rows], 0.0).ravel()
+
+    size = smooth_weights.size
+    H = LinearOperator((size, size), matvec=product, dtype=np.float64)
+    M = LinearOperator((size, size), matvec=lambda v: v / diagonal.ravel(), dtype=np.float64)
+    forcing = min(0.1, np.sqrt(point.residuals[rows].max()))
+    direction, _ = cg(H, -G.ravel(), rtol=forcing, maxiter=500, M=M)
+    return direction.reshape(shape)

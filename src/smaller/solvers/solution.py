@@ -1,0 +1,57 @@
+"""What a solver returns, and what it notes on the way."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import Status
+from ..objective import Point
+
+
+class Step(NamedTuple):
+    """One row of a solver's history."""
+
+    objective: float
+    violation: float
+    gap: float
+    support: int
+    seconds: float
+
+
+class Solution(NamedTuple):
+    """The weights with their certificate, how the solver ended, and its history."""
+
+    weights: np.ndarray
+    scores: np.ndarray
+    status: Status
+    objective: float
+    gap: float
+    violation: float
+    history: list[Step]
+    extra: dict[str, Any]
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations, as the solver counts them."""
+        return max(0, len(self.history) - 1)
+
+
+class History:
+    """Collects a step per iteration and turns the last point into a Solution."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.steps: list[Step] = []
+
+    def note(self, point: Point) -> None:
+        """Add a row."""
+        support = int(np.count_nonzero(point.W))
+        seconds = time.perf_counter() - self.began
+        self.steps.append(Step(point.value, point.violation, point.gap, support, seconds))
+
+    def solution(self, point: Point, status: Status, **extra: Any) -> Solution:
+        """The end."""
+        return Solution(point.W, point.F, status, point.value, point.gap, point.violation, self.steps, extra)

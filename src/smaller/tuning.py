@@ -1,0 +1,298 @@
+"""The regularisation path of SMLR, and SMLRCV, which chooses the strength on it by cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.special import log_softmax
+from sklearn.base import _fit_context
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import _safe_split
+
+from .design import as_design
+from .encoding import centred_offset, split
+from .estimator import Sample
+from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel
+from .objective import Posterior
+from .selection import choose_strength, cross_validated_scores, strength_grid
+from .solvers import SOLVERS, Solution, null_point, solve_path
+
+
+@dataclass(frozen=True)
+class Path:
+    """Solutions at decreasing strengths, each with its certificate.
+
+    Attributes
+    ----------
+    lams : ndarray of shape (L,)
+    sparse_coefs : list of sparse arrays of shape (n_rows, n_columns)
+    intercepts : ndarray of shape (L, n_rows)
+    objectives, dual_gaps, violations : ndarray of shape (L,)
+    n_kept : ndarray of shape (L,)
+        Columns with a non-zero weight.
+    classes : ndarray
+    """
+
+    lams: np.ndarray
+    sparse_coefs: list
+    intercepts: np.ndarray
+    objectives: np.ndarray
+    dual_gaps: np.ndarray
+    violations: np.ndarray
+    n_kept: np.ndarray
+    classes: np.ndarray
+
+    @property
+    def coefs(self) -> np.ndarray:
+        """All weights as one array, (L, n_rows, n_columns)."""
+        return np.stack([coef.toarray() for coef in self.sparse_coefs])
+
+    def __len__(self) -> int:
+        return len(self.lams)
+
+
+def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **parameters) -> Path:
+    """The regularisation path of :class:`SMLR`: its solutions at decreasing strengths, each warm-started from the last.
+
+    Parameters
+    ----------
+    X, y, sample_weight, offset
+        As in :meth:`SMLR.fit`.
+    lams : int or array-like, default=100
+        How many strengths, geometrically spaced from the largest useful one; or the strengths themselves.
+    eps : float, optional
+        The smallest strength as a fraction of the largest; 1e-2 when there are more columns than samples, else 1e-3.
+    **parameters
+        Of :class:`SMLR`: ``basis``, ``parametrization``, ``l2``, ``penalty_factor``, ``standardize``, ``tol``, ...
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from smaller import path
+    >>> found = path(*load_iris(return_X_y=True), lams=5)
+    >>> found.n_kept.tolist()
+    [0, 2, 3, 4, 4]
+    """
+    model = SMLR(**parameters)
+    model._validate_params()
+    sample, objective, classes = model._pose(X, y, sample_weight, offset)
+    grid = _grid(objective, lams, eps)
+    return _collect(model, objective, classes, grid, _solutions(model, objective, grid))
+
+
+def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
+    """Strengths from the data; the null model is fitted only where it is needed."""
+    if isinstance(lams, Integral):
+        unit = objective.with_prior(objective.prior.with_strength(1.0))
+        largest = unit.largest_strength(null_point(unit))
+    else:
+        largest = 0.0
+    return strength_grid(largest, lams, eps, objective.design.n < objective.design.d)
+
+
+def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
+    iterations = model.max_iter or SOLVERS["newton"][1]
+    return list(solve_path(objective, grid, model.tol, iterations))
+
+
+def _collect(model, objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
+    for solution in solutions:
+        model._report(solution, model.tol)
+    coefs, intercepts = zip(*(split(s.weights, objective, len(classes)) for s in solutions), strict=True)
+    return Path(
+        grid,
+        [sparse.csr_array(coef) for coef in coefs],
+        np.array(intercepts),
+        *(np.array([getattr(s, name) for s in solutions]) for name in ("objective", "gap", "violation")),
+        np.array([int(coef.any(axis=0).sum()) for coef in coefs]),
+        classes,
+    )
+
+
+class SMLRCV(SparseMultinomialModel):
+    """SMLR with the strength of its prior chosen by cross-validation along a warm-started path.
+
+    Parameters
+    ----------
+    lams : int or array-like, default=100
+        How many strengths, from the largest useful one on the full data down; or the strengths themselves.
+    eps : float, default=None
+        The smallest strength as a fraction of the largest; by default 1e-2 when there are more columns than samples,
+        else 1e-3.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; an integer is stratified folds.
+    rule : {"min", "1se"}, default="min"
+        The best mean score, or the strongest prior within one standard error of it.
+    scoring : str or callable, default=None
+        Any scikit-learn scorer; None is the log-loss.
+    n_jobs : int, default=None
+        Folds fitted side by side.
+    basis, parametrization, l2, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter
+        As in :class:`SMLR`.
+
+    Attributes
+    ----------
+    lam_ : float
+        The strength chosen.
+    lams_ : ndarray of shape (L,)
+    scores_ : ndarray of shape (n_folds, L)
+        Greater is better; the log-loss is negated.
+    path_ : Path
+        The path on the full data, down to the strength chosen.
+    coef_, intercept_, classes_, support_, dual_gap_, violation_, objective_, ...
+        As in :class:`SMLR`, at ``lam_``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from smaller import SMLRCV
+    >>> model = SMLRCV(lams=30, rule="1se").fit(*load_iris(return_X_y=True))
+    >>> model.support_.tolist()
+    [1, 2, 3]
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: allowed
+            for name, allowed in SparseMultinomialModel._parameter_constraints.items()
+            if name not in ("solver", "warm_start", "random_state")
+        },
+        "lams": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "eps": [Interval(Real, 0, 1, closed="neither"), None],
+        "cv": ["cv_object"],
+        "rule": [StrOptions({"min", "1se"})],
+        "scoring": [str, callable, None],
+        "n_jobs": [Integral, None],
+        "l2": [NON_NEGATIVE],
+    }
+
+    def __init__(
+        self,
+        lams=100,
+        *,
+        eps=None,
+        cv=5,
+        rule="min",
+        scoring=None,
+        n_jobs=None,
+        basis="linear",
+        parametrization="symmetric",
+        l2=0.0,
+        penalty_factor=None,
+        class_weight=None,
+        fit_intercept=True,
+        standardize=False,
+        tol=1e-6,
+        max_iter=None,
+    ):
+        self.lams = lams
+        self.eps = eps
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.basis = basis
+        self.parametrization = parametrization
+        self.l2 = l2
+        self.penalty_factor = penalty_factor
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _strengths(self) -> tuple[float, float]:
+        return 1.0, self.l2
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight, offset):
+        sample, objective, classes = self._pose(X, y, sample_weight, offset)
+        grid = _grid(objective, self.lams, self.eps)
+        fold = _Fold(self, X, y, sample_weight, offset, grid)
+        splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y)
+        scores = cross_validated_scores(fold, splits, self.n_jobs)
+        best = choose_strength(scores, self.rule)
+        solutions = _solutions(self, objective, grid[: best + 1])
+        chosen = objective.with_prior(objective.prior.with_strength(grid[best]))
+        self._adopt(sample, chosen, classes, solutions[-1])
+        self.path_ = _collect(self, objective, classes, grid[: best + 1], solutions)
+        self.lam_, self.lams_, self.scores_ = float(grid[best]), grid, scores
+        return self
+
+
+class _Fold:
+    """Fits the path on one part of the data and scores every strength on the other."""
+
+    def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray):
+        self.model, self.grid = model, grid
+        self.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+        self.y, self.sample_weight, self.offset = column_or_1d(y), sample_weight, offset
+
+    def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+        part = self._single_model()
+        X, y = _safe_split(self.model, self.X, self.y, train)
+        sample, objective, classes = part._pose(X, y, *self._of_rows(train))
+        score = self._score_by(part, sample, objective, classes, train, test)
+        iterations = self.model.max_iter or SOLVERS["newton"][1]
+        return np.array([score(s) for s in solve_path(objective, self.grid, self.model.tol, iterations)])
+
+    def _single_model(self) -> SMLR:
+        shared = SMLR._get_param_names()
+        return SMLR(**{name: value for name, value in self.model.get_params(deep=False).items() if name in shared})
+
+    def _of_rows(self, rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+        given = (self.sample_weight, self.offset)
+        weight, offset = (None if values is None else np.asarray(values)[rows] for values in given)
+        return weight, offset
+
+    def _score_by(self, part: SMLR, sample: Sample, objective: Posterior, classes: np.ndarray, train, test):
+        """A function of a solution: its score on the rows left out."""
+        X, y = _safe_split(self.model, self.X, self.y, test, train)
+        weight, offset = self._of_rows(test)
+        if self.model.scoring is None:
+            return _LogLikelihood(sample, objective, classes, X, y, weight, offset)
+        scorer = check_scoring(part, scoring=self.model.scoring)
+        keywords = {} if weight is None else {"sample_weight": weight}
+
+        def score(solution: Solution) -> float:
+            part.coef_, part.intercept_ = split(solution.weights, objective, len(classes))
+            part.classes_, part.basis_ = classes, sample.basis
+            part.support_ = np.flatnonzero(part.coef_.any(axis=0))
+            return scorer(part, X, y, **keywords)
+
+        return score
+
+
+class _LogLikelihood:
+    """Mean log-likelihood of held-out rows; a class that the training part does not have gets the smallest number."""
+
+    def __init__(self, sample: Sample, objective: Posterior, classes: np.ndarray, X, y, weight, offset):
+        self.weight = np.ones(len(y)) if weight is None else weight
+        self.design = as_design(sample.basis.transform(X), objective.design.intercept)
+        self.objective = objective
+        self.offset = centred_offset(None if offset is None else np.asarray(offset, float), len(classes), objective.k)
+        position = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+        self.known = classes[position] == y
+        self.position = position
+
+    def __call__(self, solution: Solution) -> float:
+        F = self.design.scores(solution.weights)
+        F = F if self.offset is None else F + self.offset
+        if self.objective.k == 1:
+            F = np.column_stack([np.zeros(len(F)), F])
+        elif self.objective.likelihood.reference:  # type: ignore[union-attr]
+            F = np.column_stack([F, np.zeros(len(F))])
+        own = np.take_along_axis(log_softmax(F, axis=1), self.position[:, None], axis=1)[:, 0]
+        own = np.where(self.known, own, np.log(np.finfo(float).tiny))
+        return float(np.average(own, weights=self.weight))
