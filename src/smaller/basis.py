@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import PolynomialFeatures
 
+from .design import as_design
 from .errors import choose
 
 
@@ -115,6 +116,7 @@ class Kernel(BaseEstimator):
             choose("Kernel: kernel", self.kernel, KERNELS)
         if self.gamma != "scale" and not (isinstance(self.gamma, Real) and self.gamma > 0):
             raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
+        # In the order of their values, so that it does not depend on the order of the rows.
         self.center_index_ = _distinct_rows(X)
         _refuse_if_too_large(X.shape[0], len(self.center_index_), X.dtype.itemsize, "a kernel basis")
         self.centers_ = X[self.center_index_]
@@ -156,12 +158,12 @@ class Precomputed(BaseEstimator):
                 "A precomputed kernel must be square in fit, one row and one column for each training sample; "
                 f"got shape {X.shape}. In predict it has one column for each training sample."
             )
-        return self._keep(_distinct_rows(X.T))
+        return self._keep(np.sort(_distinct_rows(X.T)))
 
     def fit_positive(self, X, positive: np.ndarray) -> Precomputed:
         """As fit, for the rows of positive weight: the others are no centres either."""
         kept = np.flatnonzero(positive)
-        return self._keep(kept[_distinct_rows(X[positive][:, positive].T)])
+        return self._keep(kept[np.sort(_distinct_rows(X[positive][:, positive].T))])
 
     def _keep(self, index: np.ndarray) -> Precomputed:
         self.center_index_ = index
@@ -200,23 +202,20 @@ def as_basis(basis):
 
 
 def _distinct_rows(X) -> np.ndarray:
-    """Positions of the first of each set of equal rows, in order."""
+    """Positions of the first of each set of equal rows, the rows sorted."""
     if not sparse.issparse(X):
-        return np.sort(np.unique(np.ascontiguousarray(X), axis=0, return_index=True)[1])
+        return np.unique(np.ascontiguousarray(X), axis=0, return_index=True)[1]
     rows = sparse.csr_array(X, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     first: dict[tuple[bytes, bytes], int] = {}
     for i, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
         first.setdefault((rows.indices[start:end].tobytes(), rows.data[start:end].tobytes()), i)
-    return np.array(list(first.values()), dtype=np.intp)
+    return np.array([first[key] for key in sorted(first)], dtype=np.intp)
 
 
 def _inverse_variance(X, sample_weight: np.ndarray) -> float:
-    total = sample_weight.sum()
-    mean = sample_weight @ X / total
-    square = X.power(2) if sparse.issparse(X) else np.square(X, dtype=np.float64)
-    variance = float((sample_weight @ square / total - np.square(mean)).sum())
+    variance = float(as_design(X).moments(sample_weight).spread.sum()) / sample_weight.sum()
     return 1.0 / variance if variance > 0 else 1.0
 
 

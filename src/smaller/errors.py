@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from enum import Enum
 
@@ -39,6 +41,14 @@ class Status(Enum):
         return self.value.format(**facts)
 
 
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the line of the user's that led here, however many frames of this package and scikit-learn lie between."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("smaller", "sklearn", "joblib"):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
+
+
 def choose(what: str, key: object, table: Iterable[str]) -> None:
     """Refuse a key that is not in the table, naming those that are."""
     names = list(table)
@@ -46,4 +56,4 @@ def choose(what: str, key: object, table: Iterable[str]) -> None:
         raise ValueError(f"{what} must be one of {', '.join(map(repr, names))}; got {key!r}.")
 
 
-__all__ = ["CompiledCoreWarning", "ConvergenceWarning", "EmptyModelWarning", "Status", "choose"]
+__all__ = ["CompiledCoreWarning", "ConvergenceWarning", "EmptyModelWarning", "Status", "choose", "warn"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from .basis import Precomputed, as_basis
 from .design import Design, as_design
-from .errors import ConvergenceWarning, Status
+from .errors import ConvergenceWarning, Status, warn
 from .solvers import Solution
 
 
@@ -100,23 +99,21 @@ class Estimator(BaseEstimator):
 
     def _scale(self, sample: Sample) -> np.ndarray:
         """Weighted standard deviations of the design's columns (about 0 when there is no intercept)."""
-        design, total = sample.design, sample.weight.sum()
-        first, second, _ = (moment[: design.d] for moment in design.moments(sample.weight))
-        mean = first / total if design.intercept else 0.0
-        variance = np.maximum(second / total - np.square(mean), 0.0)
-        constant = variance <= 1e-14 * second / total
+        moments, total, d = sample.design.moments(sample.weight), sample.weight.sum(), sample.design.d
+        square = moments.mean[:d] ** 2
+        variance = moments.spread[:d] / total + (0.0 if sample.design.intercept else square)
+        constant = variance <= 1e-28 * square
         return np.where(constant, 1.0, np.sqrt(variance))
 
     def _report(self, solution: Solution, tol: float) -> None:
         """Warn of a fit that did not reach its certificate."""
         if solution.status is not Status.CONVERGED:
             facts = {"n_iter": solution.n_iter, "gap": solution.gap, "violation": solution.violation, "tol": tol}
-            message = f"{type(self).__name__} {solution.status.sentence(**facts)}."
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            message = f"{type(self).__name__}: {solution.status.sentence(**facts)}."
+            warn(message, ConvergenceWarning)
 
     def _columns(self, X):
         """The columns of the basis that have a weight, for new inputs."""
-        check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
         if len(self.support_) == self.coef_.shape[1] and not isinstance(self.basis_, Precomputed):
             return self.basis_.transform(X)
@@ -124,7 +121,9 @@ class Estimator(BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         """Phi W + b, in float64."""
+        check_is_fitted(self)
         kept = self.coef_[:, self.support_]
+        kept = kept.toarray() if sparse.issparse(kept) else kept
         return np.asarray(self._columns(X) @ kept.T, dtype=np.float64) + self.intercept_
 
     def sparsify(self):
@@ -141,7 +140,7 @@ class Estimator(BaseEstimator):
         return self
 
 
-class Selector:
+class Selector(TransformerMixin):
     """Models that switch columns of their basis off: which were kept, and the data reduced to them.
 
     On a linear basis these are the inputs; on a kernel basis, similarities to the relevance vectors.

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin, TransformerMixin, _fit_context
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, prediction_offset, split
-from .errors import EmptyModelWarning
+from .errors import EmptyModelWarning, warn
 from .estimator import Estimator, Sample, Selector
 from .likelihoods import Multinomial
 from .objective import Posterior
@@ -124,11 +123,10 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
     def _tell_empty(self, objective: Posterior) -> None:
         largest = objective.largest_strength(null_point(objective))
-        warnings.warn(
+        warn(
             f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g} and predicts the class frequencies; "
             f"weights appear below lam={largest:.3g}.",
             EmptyModelWarning,
-            stacklevel=5,
         )
 
     # -- using it
@@ -156,7 +154,7 @@ class MultinomialModel(ClassifierMixin, Estimator):
         return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
 
 
-class SparseMultinomialModel(Selector, TransformerMixin, MultinomialModel):
+class SparseMultinomialModel(Selector, MultinomialModel):
     """What SMLR and SMLRCV share."""
 
     def __sklearn_tags__(self):

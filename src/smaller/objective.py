@@ -92,7 +92,7 @@ class Posterior:
             mass = np.zeros(self.shape[0])
             mass[self.design.d :] = self.s.sum()
         else:
-            mass = self.design.moments(self.s)[2]
+            mass = self.design.moments(self.s).mass
         scale = np.where(self.l1 > 0, self.l1, mass[:, None])
         return np.where(scale > 0, scale, 1.0)
 

@@ -6,10 +6,9 @@ The first arguments of a solver kernel are the columns: one Fortran-ordered matr
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
-from ..errors import CompiledCoreWarning
+from ..errors import CompiledCoreWarning, warn
 from . import reference
 
 KERNELS = ("means", "newton", "componentwise")
@@ -33,9 +32,8 @@ def tell_if_slow() -> None:
     global _told
     if not _told:
         _told = True
-        warnings.warn(
+        warn(
             "smaller was installed without its compiled core and runs on NumPy, correct but many times slower. "
             "Install a C++ compiler and the Python headers, then reinstall: pip install --force-reinstall smaller.",
             CompiledCoreWarning,
-            stacklevel=2,
         )

@@ -9,7 +9,6 @@
 #include "newton.hpp"
 
 namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace smaller {
 namespace {
@@ -56,6 +55,10 @@ struct Arguments {
         const Vector<double>&b, const Values &F, const Matrix<double>&Y, const Vector<const double>&s,             \
         const Vector<const double>&l1, const Vector<const double>&l2, const Vector<const double>&scale,            \
         int family, bool intercept
+// Arrays are taken as they are or refused: a silent conversion would copy the design.
+#define EXACT nb::arg().noconvert()
+#define EXACT_POINT \
+    EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT
 #define PASS feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept
 
 template <class Columns>
@@ -81,11 +84,11 @@ template <class T>
 void bind_dense(nb::module_& m) {
     m.def("newton", [](const Matrix<T>& X, double target, int max_steps, double forcing, POINT) {
         return newton(columns(X), target, max_steps, forcing, PASS);
-    });
+    }, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
     m.def("componentwise", [](const Matrix<T>& X, const Vector<const double>& bound, const Vector<const double>& center,
                               const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
         return componentwise(columns(X), bound, center, visit, greedy, PASS);
-    });
+    }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
 }
 
 template <class T, class I>
@@ -96,13 +99,13 @@ void bind_sparse(nb::module_& m) {
                        double forcing, POINT) {
         const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
         return newton(X, target, max_steps, forcing, PASS);
-    });
+    }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
     m.def("componentwise", [](const V& values, const Index& rows, const Index& starts, const Vector<const double>& bound,
                               const Vector<const double>& center, const Vector<const std::uint8_t>& visit, bool greedy,
                               POINT) {
         const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
         return componentwise(X, bound, center, visit, greedy, PASS);
-    });
+    }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
 }
 
 }  // namespace
@@ -113,7 +116,7 @@ NB_MODULE(compiled, m) {
     m.def("means", [](const Matrix<double>& F, const Matrix<double>& Y, const Vector<const double>& s, int family,
                       const Values& P) {
         return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data());
-    });
+    }, EXACT, EXACT, EXACT, EXACT, EXACT);
     bind_dense<double>(m);
     bind_dense<float>(m);
     bind_sparse<double, std::int32_t>(m);

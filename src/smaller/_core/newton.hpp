@@ -221,13 +221,15 @@ private:
 
     // Backtracking on the objective itself; false when rounding leaves nothing to gain.
     bool line_search(double& objective) {
-        double slope = penalty(1.0) - penalty(0.0);
+        double slope = penalty(1.0) - penalty(0.0), size = 0.0;  // size: of the terms that the objective sums
         for (size_t l = 0; l < k; ++l) {
             const double *p = &P[l * n], *y = D.Y + l * n;
             for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
             slope += dot(&step_F[l * n], v.data(), n);
+            for (size_t i = 0; i < n; ++i) v[i] = std::abs(F[l * n + i]);
+            size += dot(D.s, v.data(), n);
         }
-        const double noise = 1e-14 * std::abs(objective);
+        const double noise = 1e-15 * (std::abs(objective) + size);
         for (double step = 1.0; step > 1e-8; step *= 0.5) {
             for (size_t i = 0; i < n * k; ++i) trial_F[i] = F[i] + step * step_F[i];
             const double value = means(trial_F.data(), D.Y, D.s, n, k, D.family, trial_P.data()) + penalty(step);

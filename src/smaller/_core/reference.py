@@ -8,7 +8,6 @@ a multinomial with a column for each class, 1 where one further class has score 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
 MAX_SWEEPS = 1000
@@ -52,10 +51,11 @@ def means(F, Y, s, family, P):
     if family == GAUSSIAN:
         P[:] = F
         return float(s @ ((F - Y) ** 2).sum(axis=1)) / 2
-    full = np.column_stack([F, np.zeros(len(F))]) if family == REFERENCE else F
-    total = logsumexp(full, axis=1)
-    P[:] = np.exp(F - total[:, None])
-    return float(s @ (total - (Y * F).sum(axis=1)))
+    top = F.max(axis=1, initial=0.0 if family == REFERENCE else -np.inf)
+    P[:] = np.exp(F - top[:, None])
+    total = P.sum(axis=1) + (np.exp(-top) if family == REFERENCE else 0.0)
+    P /= total[:, None]
+    return float(s @ (np.log(total) + top - (Y * F).sum(axis=1)))
 
 
 def _soft(z, threshold):
@@ -101,7 +101,7 @@ def newton(*arguments):
         length, stalled = 1.0, True
         while length > 1e-8:
             value = means(F + length * E, Y, s, family, P) + penalty(w + length * D)
-            if value <= objective + 1e-4 * length * slope + 1e-14 * abs(objective):
+            if value <= objective + 1e-4 * length * slope + 1e-15 * (abs(objective) + float(s @ np.abs(F).sum(axis=1))):
                 objective, stalled = value, False
                 w += length * D
                 b += length * db

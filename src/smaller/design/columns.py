@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Moments(NamedTuple):
+    """Of the columns x, with weights s: mean = sum s x / sum s, spread = sum s (x - mean)^2, mass = sum s |x|."""
+
+    mean: np.ndarray
+    spread: np.ndarray
+    mass: np.ndarray
+
+    def second(self, total: float) -> np.ndarray:
+        """sum s x^2."""
+        return self.spread + total * self.mean**2
 
 
 class Design:
@@ -13,6 +25,8 @@ class Design:
     A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_gram(omega, rows)``, ``_moments(s)`` and
     ``storage(rows)`` for the d columns of its matrix.
     """
+
+    centred: bool  # whether moving a centred column costs no more than moving the column
 
     def __init__(self, n: int, d: int, intercept: bool):
         self.n, self.d, self.intercept = n, d, intercept
@@ -57,11 +71,12 @@ class Design:
             K[-1] = K[:, -1] = self.pull(omega[:, None], rows)[:, 0]
         return K
 
-    def moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """sum_i s_i x, sum_i s_i x^2 and sum_i s_i |x| of every column."""
-        ones = [s.sum()] * self.intercept
-        first, second, absolute = (np.concatenate([m, ones]) for m in self._moments(s))
-        return first, second, absolute
+    def moments(self, s: np.ndarray) -> Moments:
+        """Weighted moments of every column."""
+        mean, spread, mass = self._moments(s)
+        if self.intercept:
+            mean, spread, mass = np.append(mean, 1.0), np.append(spread, 0.0), np.append(mass, s.sum())
+        return Moments(mean, spread, mass)
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError

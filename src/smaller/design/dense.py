@@ -14,11 +14,10 @@ BLOCK_BYTES = 2**23
 class DenseDesign(Design):
     """float32 columns stay float32; products accumulate in float64, a block of rows at a time."""
 
-    # Moving a centred dense column costs no more than moving the column.
     centred = True
 
     def __init__(self, X: np.ndarray, intercept: bool = False):
-        super().__init__(*X.shape, intercept)
+        super().__init__(X.shape[0], X.shape[1], intercept)
         self.X = X
 
     def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
@@ -39,20 +38,23 @@ class DenseDesign(Design):
         return F
 
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        return sum(X.T @ R[part] for part, X in self._blocks(rows))  # type: ignore[return-value]
+        return sum(X.T @ R[part] for part, X in self._blocks(rows))
 
     def _gram(self, omega: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        return sum((X.T * omega[part]) @ X for part, X in self._blocks(rows))  # type: ignore[return-value]
+        return sum((X.T * omega[part]) @ X for part, X in self._blocks(rows))
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        first, second, absolute = np.zeros((3, self.d))
+        total = s.sum()
+        mean, spread, mass = np.zeros((3, self.d))
         step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))
-        for i in range(0, self.n, step):
-            X, w = self.X[i : i + step].astype(np.float64, copy=False), s[i : i + step]
-            first += w @ X
-            second += w @ (X * X)
-            absolute += w @ np.abs(X)
-        return first, second, absolute
+        parts = [slice(i, i + step) for i in range(0, self.n, step)]
+        for part in parts:
+            X = self.X[part].astype(np.float64, copy=False)
+            mean += s[part] @ X / total
+            mass += s[part] @ np.abs(X)
+        for part in parts:
+            spread += s[part] @ np.square(self.X[part] - mean)
+        return mean, spread, mass
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
         """The matrix itself when its columns are contiguous, else a packed copy of the columns asked for."""

@@ -11,11 +11,10 @@ from .columns import Design
 class SparseDesign(Design):
     """CSC of float64 or float32, with 32- or 64-bit indices; other formats are converted once."""
 
-    # Centring would move every row; the compiled sweeps keep that shift aside instead.
     centred = False
 
     def __init__(self, X, intercept: bool = False):
-        super().__init__(*X.shape, intercept)
+        super().__init__(X.shape[0], X.shape[1], intercept)
         csc = sparse.csc_array(X)
         if not csc.has_canonical_format:
             csc = csc.copy() if csc.data is getattr(X, "data", None) else csc
@@ -38,8 +37,12 @@ class SparseDesign(Design):
         return (X.T @ (sparse.diags_array(omega) @ X)).toarray()
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        X = self.X.astype(np.float64)
-        return s @ X, s @ X.power(2), s @ abs(X)
+        X, total = self.X.astype(np.float64), s.sum()
+        mean = s @ X / total
+        stored = sparse.csc_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
+        centred = sparse.csc_array((X.data - np.repeat(mean, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+        unstored = np.maximum(total - s @ stored, 0.0)
+        return mean, s @ centred.power(2) + unstored * mean**2, s @ abs(X)
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
         """The three arrays of the CSC matrix."""

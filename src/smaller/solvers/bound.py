@@ -14,14 +14,13 @@ from scipy.linalg import pinvh
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
-from .extrapolation import Extrapolation
+from .extrapolation import ROUNDING, Extrapolation
 from .smooth import settle, solve_semidefinite
 from .solution import History, Solution
 
 NEGLIGIBLE = 1e-10  # a weight this small beside the largest is on its way to zero
 RELAXATION = 1.1  # Salakhutdinov & Roweis (2003)
 STEPS_PER_CHECK = 20
-ROUNDING = 1e-14
 LARGEST_SYSTEM = 8000
 
 
@@ -31,7 +30,7 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
         raise ValueError("solver='bound' needs a multinomial likelihood; use solver='newton'.")
     history, extrapolation = History(), Extrapolation(objective)
     surrogate = (_Sparse if objective.l1.any() else _Smooth)(objective)
-    point = settle(objective, W)
+    point = settle(objective, W, tol)
     history.note(point)
     values, status, relaxation = [point.value], Status.MAX_ITER, 1.0
     W, F, value = surrogate.start(point)
@@ -40,7 +39,7 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
         E = objective.design.scores(D)
         moved = W + relaxation * D, F + relaxation * E
         proposed = objective.value(*moved)
-        if relaxation > 1.0 and not proposed < value:
+        if relaxation > 1.0 and not proposed <= value + ROUNDING * abs(value):
             relaxation, moved = 1.0, (W + D, F + E)  # the bound's own minimum cannot be worse, but for rounding
             proposed = objective.value(*moved)
         else:
@@ -49,13 +48,13 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
             W, F, value = extrapolation.improve(*surrogate.drop(*moved, proposed))
         values.append(value)
         if iteration % STEPS_PER_CHECK == 0 or iteration == max_iter:
-            point = settle(objective, W, F)
+            point = settle(objective, W, tol, F)
             history.note(point)
             if point.gap <= tol:
                 status = Status.CONVERGED
                 break
             W, F, value = surrogate.revive(point)
-    return history.solution(point, status, objectives=values)
+    return history.solution(point, status, iteration, objectives=values)
 
 
 class _Surrogate:
@@ -72,7 +71,7 @@ class _Surrogate:
         self.total = objective.s.sum()
         classes = k + objective.likelihood.reference  # type: ignore[union-attr]
         self.M = (np.eye(k) - 1.0 / classes) / 2
-        self.mean = design.moments(objective.s)[0][self.rows] / self.total * design.intercept
+        self.mean = design.moments(objective.s).mean[self.rows] * design.intercept
         self.K = design.gram(objective.s, self.rows) - self.total * np.outer(self.mean, self.mean)
 
     def gradient(self, W: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -31,7 +31,7 @@ def componentwise(
     history, extrapolation = History(), Extrapolation(objective)
     rng = np.random.default_rng(seed)
     sweep = _Sweep(objective, greedy)
-    point = settle(objective, W)
+    point = settle(objective, W, tol)
     history.note(point)
     W, F, value = point.W.copy(), point.F.copy(order="F"), point.value
     values, age, status = [value], 0, Status.MAX_ITER
@@ -42,13 +42,13 @@ def componentwise(
         values.append(value)
         age += 1
         if iteration % SWEEPS_PER_CHECK == 0 or iteration == max_iter:
-            point = settle(objective, W, F)
+            point = settle(objective, W, tol, F)
             history.note(point)
             W, F, age = point.W.copy(), point.F.copy(order="F"), 0
             if point.gap <= tol:
                 status = Status.CONVERGED
                 break
-    return history.solution(point, status, objectives=values)
+    return history.solution(point, status, iteration, objectives=values)
 
 
 class _Sweep:
@@ -61,11 +61,10 @@ class _Sweep:
         self.size = len(self.feature)
         self.columns, where = design.storage(np.arange(design.d))
         self.where = np.tile(where, k).astype(np.int64)
-        first, second, _ = design.moments(objective.s)
-        total = objective.s.sum()
-        center = first / total if design.intercept and design.centred else np.zeros(len(first))
-        self.center = center[self.feature]
-        self.bound = (second - 2 * center * first + center**2 * total)[self.feature] / 4
+        moments = design.moments(objective.s)
+        centred = design.intercept and design.centred
+        self.center = (moments.mean if centred else np.zeros_like(moments.mean))[self.feature]
+        self.bound = (moments.spread if centred else moments.second(objective.s.sum()))[self.feature] / 4
         at = (self.feature, self.klass)
         self.strengths = objective.l1[at], objective.l2[at], objective.scale[at]
 

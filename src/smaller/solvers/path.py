@@ -14,7 +14,7 @@ from .solution import Solution
 
 def null_point(objective: Posterior) -> Point:
     """The optimum when every penalised weight is 0: what remains are the intercept and the free columns."""
-    return settle(objective, np.zeros(objective.shape))
+    return settle(objective, np.zeros(objective.shape), 1e-10)
 
 
 def solve_path(

@@ -32,30 +32,29 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
         if moved is None:
             status = Status.CONVERGED if point.violation <= tol else Status.STALLED
             break
-        point = objective.at(*moved)
+        point = moved
         history.note(point)
     if separates(objective, point.P):
         status = Status.SEPARABLE
-    return history.solution(point, status)
+    return history.solution(point, status, len(history.steps) - 1)
 
 
-def settle(objective: Posterior, W: np.ndarray, F: np.ndarray | None = None) -> Point:
-    """The point at W once its free weights are fitted exactly, the others held: where a certificate can be read."""
+def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None = None) -> Point:
+    """The point at W once its free weights are fitted exactly, the others held: where a certificate of tol can be read."""
     point = objective.at(W, F)
     rows = np.flatnonzero(objective.free.any(axis=1))
     for _ in range(50):
-        worst = point.residuals[objective.free].max(initial=0.0)
-        if worst <= 1e-3 * FREE_TOLERANCE:
+        if point.residuals[objective.free].max(initial=0.0) <= FREE_TOLERANCE * min(1.0, 1e5 * tol):
             break
         moved = step(objective, point, rows)
         if moved is None:
             break
-        point = objective.at(*moved)
+        point = moved
     return point
 
 
-def step(objective: Posterior, point: Point, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """W and F after one Newton step on the smooth weights of these rows; None when nothing is gained."""
+def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
+    """The point after one Newton step on the smooth weights of these rows; None when nothing is gained."""
     smooth_weights = objective.l1[rows] == 0
     G = np.where(smooth_weights, point.G[rows], 0.0)
     solve = _direct if objective.k * len(rows) <= DIRECT else _iterative
@@ -66,20 +65,14 @@ def step(objective: Posterior, point: Point, rows: np.ndarray) -> tuple[np.ndarr
         return None
     E = objective.design.scores(D)
     if -slope <= ROUNDING * abs(point.value):
-        return _by_gradient(objective, point, rows, point.W + D, point.F + E)
+        # The gain drowns in the rounding of the objective; the step is worth taking if the gradient falls.
+        moved = objective.at(point.W + D, point.F + E)
+        return moved if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max() else None
     for length in 0.5 ** np.arange(30):
         W, F = point.W + length * D, point.F + length * E
         if objective.value(W, F) <= point.value + 1e-4 * length * slope:
-            return W, F
+            return objective.at(W, F)
     return None
-
-
-def _by_gradient(
-    objective: Posterior, point: Point, rows: np.ndarray, W: np.ndarray, F: np.ndarray
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """A step whose gain drowns in the rounding of the objective is worth taking if the gradient falls."""
-    better = objective.at(W, F).residuals[rows].max() < 0.5 * point.residuals[rows].max()
-    return (W, F) if better else None
 
 
 def _direct(
@@ -104,6 +97,8 @@ def _pin_shifts(H: np.ndarray, k: int, rows: np.ndarray) -> None:
 
 def solve_semidefinite(H: np.ndarray, g: np.ndarray) -> np.ndarray:
     """H^+ g: by Cholesky of the diagonally scaled matrix, or by least squares where columns are collinear."""
+    if not len(g):
+        return g
     unit = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
     scaled = H / np.outer(unit, unit)
     try:
@@ -121,7 +116,7 @@ def _iterative(
     """Conjugate gradients on Newton's equations, preconditioned by the Hessian's diagonal, solved the better the nearer."""
     P, s, l2 = point.P, objective.s, objective.l2[rows]
     shape = smooth_weights.shape
-    second = objective.design.moments(s)[1][rows]
+    second = objective.design.moments(s).second(s.sum())[rows]
     mean_curvature = (s @ (P * (1 - P)) if P.shape else 1.0) / s.sum()
     diagonal = np.outer(second, np.maximum(mean_curvature, 1e-12)) + l2
     diagonal = np.where(diagonal > 0, diagonal, 1.0)

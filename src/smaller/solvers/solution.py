@@ -30,13 +30,9 @@ class Solution(NamedTuple):
     objective: float
     gap: float
     violation: float
+    n_iter: int
     history: list[Step]
     extra: dict[str, Any]
-
-    @property
-    def n_iter(self) -> int:
-        """Iterations, as the solver counts them."""
-        return max(0, len(self.history) - 1)
 
 
 class History:
@@ -52,6 +48,6 @@ class History:
         seconds = time.perf_counter() - self.began
         self.steps.append(Step(point.value, point.violation, point.gap, support, seconds))
 
-    def solution(self, point: Point, status: Status, **extra: Any) -> Solution:
-        """The end."""
-        return Solution(point.W, point.F, status, point.value, point.gap, point.violation, self.steps, extra)
+    def solution(self, point: Point, status: Status, n_iter: int, **extra: Any) -> Solution:
+        """The end, after so many iterations as the solver counts them."""
+        return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)

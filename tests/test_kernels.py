@@ -1,0 +1,154 @@
+"""Every compiled kernel equals its NumPy twin."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from smaller import _core
+from smaller._core import reference
+
+FAMILIES = {"symmetric": 0, "reference": 1, "gaussian": 2}
+
+
+@pytest.fixture
+def compiled():
+    if not _core.COMPILED:
+        pytest.skip("the compiled core is not installed")
+    from smaller._core import compiled
+
+    return compiled
+
+
+def problem(family, layout, dtype, seed=0):
+    """Columns, coordinates of all weights and targets of a small problem, columns away from zero mean."""
+    rng = np.random.default_rng(seed)
+    n, d, k = 70, 6, 3
+    X = (rng.standard_normal((n, d)) + 1.5).astype(dtype)
+    if layout == "dense":
+        columns = (np.asfortranarray(X),)
+    else:
+        X[rng.random((n, d)) < 0.6] = 0
+        csc = sparse.csc_array(X)
+        index = np.int64 if layout == "csc64" else np.int32
+        columns = (csc.data, csc.indices.astype(index), csc.indptr.astype(index))
+    label = rng.integers(0, k + (family == 1), n)
+    Y = np.asfortranarray(label[:, None] == np.arange(k), dtype=float)
+    s = rng.uniform(0.5, 2.0, n)
+    feature, klass = np.tile(np.arange(d), k), np.repeat(np.arange(k), d)
+    return X.astype(float), columns, Y, s, feature, klass
+
+
+def point(Y, s, feature, klass, family, intercept, l1=1.5, l2=0.1):
+    """A fresh starting point and the arguments that describe it."""
+    a, k = len(feature), Y.shape[1]
+    w, b, F = np.zeros(a), np.zeros(k), np.zeros(Y.shape, order="F")
+    strengths = np.full(a, l1), np.full(a, l2), np.full(a, l1)
+    return (w, b, F), (feature, klass, w, b, F, Y, s, *strengths, family, intercept)
+
+
+def probabilities(F, family):
+    if family == 2:
+        return F
+    P = np.empty_like(F)
+    reference.means(F, np.zeros_like(F), np.ones(len(F)), family, P)
+    return P
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_means_and_loss(compiled, family):
+    rng = np.random.default_rng(1)
+    for size in (1.0, 30.0, 800.0):
+        F = np.asfortranarray(rng.standard_normal((1100, 4)) * size)
+        Y = np.asfortranarray(np.eye(4)[rng.integers(0, 4, len(F))])
+        s = rng.uniform(0, 2, len(F))
+        P, Q = np.empty_like(F), np.empty_like(F)
+        ours, twin = compiled.means(F, Y, s, family, P), reference.means(F, Y, s, family, Q)
+        np.testing.assert_allclose(ours, twin, rtol=1e-13)
+        np.testing.assert_allclose(P, Q, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["dense", "csc32", "csc64"])
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_newton_reaches_the_same_point(compiled, family, layout, dtype, intercept):
+    _, columns, Y, s, feature, klass = problem(family, layout, dtype)
+    ends = []
+    for kernel in (compiled.newton, reference.newton):
+        (w, _, F), arguments = point(Y, s, feature, klass, family, intercept)
+        _, _, violation, objective, _ = kernel(*columns, 1e-11, 50, 1e-3, *arguments)
+        assert violation <= 1e-11
+        ends.append((w, probabilities(F, family), objective))
+    for ours, twin in zip(*ends, strict=True):
+        np.testing.assert_allclose(ours, twin, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("layout", ["dense", "csc32"])
+def test_newton_through_columns_and_through_the_hessian_reach_the_same_point(compiled, layout):
+    """A long problem takes the Hessian, the same columns cut short stream: both against the streaming twin."""
+    rng = np.random.default_rng(3)
+    for n in (30, 1500):
+        X = rng.standard_normal((n, 12)) + 2
+        if layout == "csc32":
+            X[rng.random(X.shape) < 0.5] = 0
+            csc = sparse.csc_array(X)
+            columns = (csc.data, csc.indices, csc.indptr)
+        else:
+            columns = (np.asfortranarray(X),)
+        Y = np.asfortranarray(np.eye(3)[rng.integers(0, 3, n)])
+        feature, klass = np.tile(np.arange(12), 3), np.repeat(np.arange(3), 12)
+        ends = []
+        for kernel in (compiled.newton, reference.newton):
+            (w, _, _), arguments = point(Y, np.ones(n), feature, klass, 0, True, l1=0.02 * n, l2=0.0)
+            kernel(*columns, 1e-10, 50, 1e-2, *arguments)
+            ends.append(w)
+        np.testing.assert_allclose(*ends, atol=1e-8)
+
+
+@pytest.mark.parametrize("greedy", [True, False])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["dense", "csc32", "csc64"])
+@pytest.mark.parametrize("family", [0, 1])
+def test_componentwise_sweeps_agree_step_by_step(compiled, family, layout, dtype, intercept, greedy):
+    X, columns, Y, s, feature, klass = problem(family, layout, dtype)
+    mean = s @ X / s.sum() if intercept and layout == "dense" else np.zeros(X.shape[1])
+    bound = (s @ (X - mean) ** 2 / 4)[feature]
+    visit = (np.random.default_rng(2).random(len(feature)) < 0.7).astype(np.uint8)
+    ends = []
+    for kernel in (compiled.componentwise, reference.componentwise):
+        (w, b, F), arguments = point(Y, s, feature, klass, family, intercept)
+        met = [kernel(*columns, bound, mean[feature], visit, greedy, *arguments) for _ in range(3)]
+        ends.append((w, b, F, met))
+    for ours, twin in zip(*ends, strict=True):
+        np.testing.assert_allclose(ours, twin, rtol=1e-11, atol=1e-12)
+
+
+def test_arrays_are_refused_rather_than_converted(compiled):
+    """A silent conversion would copy the design."""
+    _, (X,), Y, s, feature, klass = problem(0, "dense", np.float64)
+    _, arguments = point(Y, s, feature, klass, 0, True)
+    with pytest.raises(TypeError):
+        compiled.newton(np.ascontiguousarray(X), 1e-6, 5, 0.1, *arguments)
+    with pytest.raises(TypeError):
+        compiled.newton(X.astype(np.int64), 1e-6, 5, 0.1, *arguments)
+
+
+def test_a_long_kernel_can_be_interrupted(compiled):
+    """Ctrl-C during the compiled sweeps raises KeyboardInterrupt at once."""
+    import signal
+    import threading
+
+    rng = np.random.default_rng(0)
+    n, d = 4000, 300
+    X = np.asfortranarray(
+        rng.standard_normal((n, 5)) @ rng.standard_normal((5, d)) + 0.01 * rng.standard_normal((n, d))
+    )
+    Y = np.asfortranarray(np.eye(4)[rng.integers(0, 4, n)])
+    feature, klass = np.tile(np.arange(d), 4), np.repeat(np.arange(4), d)
+    _, arguments = point(Y, np.ones(n), feature, klass, 0, True, l1=0.01, l2=0.0)
+    timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        compiled.newton(X, 0.0, 10**6, 1e-12, *arguments)
+    timer.cancel()

@@ -1,0 +1,168 @@
+"""Three algorithms, one optimum: they agree with each other, with independent references, and never go uphill."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from smaller import SMLR
+from smaller.design import as_design
+from smaller.likelihoods import Multinomial
+from smaller.objective import Posterior
+from smaller.priors import ElasticNet, Normal
+from smaller.solvers import SOLVERS
+from smaller.solvers.path import null_point, solve_path
+
+
+def draw(seed):
+    """A random problem: n < p and n > p; 2, 3, 4 or 10 classes; dense and sparse; both parametrisations; weights, penalty
+    factors and a ridge term; always with a duplicated, a constant and a badly scaled column."""
+    rng = np.random.default_rng(seed)
+    n, d = [(60, 9), (30, 45), (120, 14)][seed % 3]
+    m = [2, 3, 10, 4][seed % 4]
+    X = rng.standard_normal((n, d))
+    B = rng.standard_normal((d, m)) * (rng.random((d, 1)) < 0.3)
+    y = (X @ B + rng.gumbel(size=(n, m))).argmax(axis=1)
+    y[:m] = np.arange(m)
+    X[:, 1], X[:, 2] = X[:, 0], 1.0
+    X[:, 3] *= 100
+    X[:, 4] /= 100
+    if seed % 5 == 1:
+        X = np.where(rng.random(X.shape) < 0.5, X, 0.0)
+        X = (sparse.csr_array if seed % 2 else sparse.csc_matrix)(X)
+    reference = m == 2 or seed % 2 == 0
+    k = m - reference
+    Y = (y[:, None] == np.arange(k)).astype(float)
+    # The factor undoes the bad scaling, as a user who knows the units would; one column is free in some problems.
+    factor = np.ones(d)
+    factor[3], factor[4] = 100, 0.01
+    if seed % 7 == 3:
+        factor[5] = 0
+        factor[6] = 2
+    s = rng.uniform(0.5, 2, n) if seed % 3 else None
+    objective = Posterior(
+        as_design(X, seed % 4 != 0), Y, Multinomial(bool(reference)), ElasticNet(1.0, 0.1 * (seed % 6 == 2), factor), s
+    )
+    largest = objective.largest_strength(null_point(objective))
+    return objective.with_prior(objective.prior.with_strength((0.5, 0.2, 0.1)[seed % 3 - 1] * largest))
+
+
+@pytest.mark.parametrize("seed", range(36))
+def test_all_solvers_reach_the_same_certified_optimum(seed):
+    objective = draw(seed)
+    found = {}
+    for name in ("newton", "component-wise", "bound"):
+        solver, iterations = SOLVERS[name]
+        found[name] = solver(objective, np.zeros(objective.shape), 1e-8, iterations)
+        assert found[name].gap <= 1e-8, name
+    values = [solution.objective for solution in found.values()]
+    np.testing.assert_allclose(values, values[0], rtol=1e-7)
+    for name in ("component-wise", "bound"):
+        steps = np.array(found[name].extra["objectives"])
+        assert (np.diff(steps) <= 1e-13 * np.abs(steps[:-1])).all(), f"{name} went uphill"
+
+
+@pytest.mark.parametrize("seed", range(0, 36, 6))
+def test_the_greedy_schedule_reaches_it_too(seed):
+    """Section 6.4 of Krishnapuram et al. (2005)."""
+    objective = draw(seed)
+    newton, greedy = (SOLVERS[name][0] for name in ("newton", "component-wise-greedy"))
+    best = newton(objective, np.zeros(objective.shape), 1e-9, 200)
+    ours = greedy(objective, np.zeros(objective.shape), 1e-8, 20_000)
+    np.testing.assert_allclose(ours.objective, best.objective, rtol=1e-7)
+    assert (np.diff(ours.extra["objectives"]) <= 1e-13 * best.objective).all()
+
+
+@pytest.mark.parametrize("seed", range(0, 36, 3))
+def test_ridge_solvers_agree(seed):
+    """Newton, eq. (10) and eq. (16) minimise the same quadratic-penalised likelihood."""
+    objective = draw(seed)
+    objective = objective.with_prior(Normal(2.0, objective.prior.factor))
+    values = []
+    for name in ("newton", "component-wise", "bound"):
+        solver, iterations = SOLVERS[name]
+        solution = solver(objective, np.zeros(objective.shape), 1e-9, iterations)
+        assert solution.gap <= 1e-9, name
+        values.append(solution.objective)
+    np.testing.assert_allclose(values, values[0], rtol=1e-7)
+
+
+def test_conjugate_gradients_and_cholesky_take_the_same_newton_steps(monkeypatch):
+    from smaller.solvers import smooth
+
+    objective = draw(4).with_prior(Normal(0.5))
+    direct = smooth.smooth(objective, np.zeros(objective.shape), 1e-9, 100)
+    monkeypatch.setattr(smooth, "DIRECT", 0)
+    iterative = smooth.smooth(objective, np.zeros(objective.shape), 1e-9, 100)
+    np.testing.assert_allclose(direct.objective, iterative.objective, rtol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_newton_reaches_a_gap_of_1e_10_on_well_scaled_data(seed):
+    objective = draw(3 * seed + 2)
+    assert SOLVERS["newton"][0](objective, np.zeros(objective.shape), 1e-10, 200).gap <= 1e-10
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_path_is_its_single_fits(seed):
+    objective = draw(seed)
+    largest = objective.largest_strength(null_point(objective))
+    lams = largest * np.geomspace(1, 0.05, 12)
+    for lam, solution in zip(lams, solve_path(objective, lams, 1e-9, 200), strict=True):
+        single = SOLVERS["newton"][0](
+            objective.with_prior(objective.prior.with_strength(lam)), np.zeros(objective.shape), 1e-9, 200
+        )
+        np.testing.assert_allclose(solution.objective, single.objective, rtol=1e-8)
+
+
+# Optima of standardised Iris and Wine without intercept, each found by two independent convex solvers to 1e-10:
+# (lam, parametrisation, objective, non-zero weights).
+REFERENCES = {
+    "iris": [
+        (0.1, "reference", 46.81326442967055, 7),
+        (0.1, "symmetric", 46.498566028039484, 7),
+        (1.0, "reference", 58.47157136583572, 6),
+        (1.0, "symmetric", 56.4752342548623, 5),
+        (10.0, "reference", 108.75726269793833, 4),
+        (10.0, "symmetric", 100.74594980983117, 4),
+    ],
+    "wine": [
+        (0.1, "reference", 4.497653922037385, 18),
+        (0.1, "symmetric", 3.855867803304645, 19),
+        (1.0, "reference", 23.340973043841288, 16),
+        (1.0, "symmetric", 20.939897868057194, 18),
+        (10.0, "reference", 99.03475227127717, 11),
+        (10.0, "symmetric", 90.32137711584193, 12),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_independent_references(name):
+    X, y = {"iris": load_iris, "wine": load_wine}[name](return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    for lam, parametrization, objective, kept in REFERENCES[name]:
+        model = SMLR(lam, parametrization=parametrization, fit_intercept=False, tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(model.objective_, objective, rtol=1e-8)
+        assert np.count_nonzero(model.coef_) == kept
+
+
+def test_reference_cases_in_a_folder():
+    """All cases of a folder of independent optima (SMALLER_CASES), within 1e-8."""
+    folder = os.environ.get("SMALLER_CASES")
+    if not folder:
+        pytest.skip("SMALLER_CASES is not set")
+    cases = sorted(Path(folder).glob("smlr_*/reference.json"))
+    assert cases
+    for file in cases:
+        data = np.load(file.parent / "input.npz")
+        for case in json.loads(file.read_text())["results"]:
+            parametrization = case["parametrisation"].partition("(")[0]
+            model = SMLR(case["lam"], parametrization=parametrization, fit_intercept=False, tol=1e-9)
+            model.fit(data["X"], data["y"])
+            np.testing.assert_allclose(model.objective_, case["objective"], rtol=1e-8)
