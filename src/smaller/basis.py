@@ -11,6 +11,7 @@ import math
 import os
 from collections.abc import Callable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -49,7 +50,7 @@ class Polynomial(BaseEstimator):
         Leave out powers of a single input.
     """
 
-    def __init__(self, degree: int = 2, interaction_only: bool = False):
+    def __init__(self, degree=2, interaction_only=False):
         self.degree = degree
         self.interaction_only = interaction_only
 
@@ -62,9 +63,9 @@ class Polynomial(BaseEstimator):
         count = math.comb(p + self.degree, self.degree) - 1
         if not sparse.issparse(X):
             _refuse_if_too_large(n, count, X.dtype.itemsize, f"a polynomial basis of degree {self.degree}")
-        self._products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
-        self._products.fit(X)
-        self.n_columns_ = self._products.n_output_features_
+        products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
+        self._products: Any = products.fit(X)
+        self.n_columns_ = products.n_output_features_
         return self
 
     def transform(self, X, columns: np.ndarray | None = None):
@@ -102,9 +103,7 @@ class Kernel(BaseEstimator):
         Of the polynomial kernel.
     """
 
-    def __init__(
-        self, kernel: str | Callable = "rbf", gamma: str | float = "scale", degree: float = 3, coef0: float = 1.0
-    ):
+    def __init__(self, kernel="rbf", gamma="scale", degree=3, coef0=1.0):
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -114,7 +113,7 @@ class Kernel(BaseEstimator):
         """Find the centres and the width."""
         if not callable(self.kernel):
             choose("Kernel: kernel", self.kernel, KERNELS)
-        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and self.gamma > 0):
+        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and float(self.gamma) > 0):
             raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
         # In the order of their values, so that it does not depend on the order of the rows.
         self.center_index_ = _distinct_rows(X)
@@ -137,7 +136,7 @@ class Kernel(BaseEstimator):
     def _check(Phi: np.ndarray, rows: int, columns: int) -> np.ndarray:
         if Phi.shape != (rows, columns):
             raise ValueError(
-                f"The kernel function must return a matrix of shape {(rows, columns)} for these two inputs; got {Phi.shape}."
+                f"The kernel function must return a matrix of shape {(rows, columns)} here; got {Phi.shape}."
             )
         if not np.isfinite(Phi).all():
             raise ValueError("The kernel function returned NaN or infinity; its values must be finite.")

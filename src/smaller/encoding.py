@@ -48,7 +48,7 @@ def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
     factor = check_array(penalty_factor, ensure_2d=False, dtype=np.float64, input_name="penalty_factor")
     if factor.shape not in ((d,), (k, d)):
         raise ValueError(
-            f"penalty_factor must have shape ({d},), one for each column of the basis, or ({k}, {d}), one for each weight; "
+            f"penalty_factor must have shape ({d},), one for each basis column, or ({k}, {d}), one for each weight; "
             f"got {factor.shape}."
         )
     if (factor < 0).any():
@@ -115,7 +115,7 @@ def _middle(V: np.ndarray) -> np.ndarray:
     m = V.shape[1]
     ordered = np.sort(V, axis=1)
     low, high = ordered[:, (m - 1) // 2], ordered[:, m // 2]
-    often_low, often_high = (np.count_nonzero(V == value[:, None], axis=1) for value in (low, high))
+    often_low, often_high = (np.count_nonzero(value[:, None] == V, axis=1) for value in (low, high))
     take_high = (often_high > often_low) | ((often_high == often_low) & (np.abs(high) < np.abs(low)))
     return np.where(take_high, high, low)
 
@@ -126,7 +126,7 @@ def _weighted_middle(values: np.ndarray, weight: np.ndarray) -> float:
     below = np.cumsum(np.bincount(where, weights=weight, minlength=len(distinct)))
     half = below[-1] / 2
     first = int(np.searchsorted(below, half * (1 - 1e-12)))
-    level = abs(below[first] - half) <= 1e-12 * half and first + 1 < len(distinct)
+    level = bool(abs(below[first] - half) <= 1e-12 * half) and first + 1 < len(distinct)
     choices = distinct[first : first + 2] if level else distinct[first : first + 1]
     often = [np.count_nonzero(values == value) for value in choices]
     return float(max(zip(often, -np.abs(choices), choices, strict=True))[2])

@@ -23,8 +23,8 @@ class Status(Enum):
 
     CONVERGED = "converged"
     MAX_ITER = (
-        "stopped after {n_iter} iterations (max_iter) at a relative duality gap of {gap:.1e} and an optimality violation "
-        "of {violation:.1e}, where tol={tol:.1e} was asked for; raise max_iter, or raise tol"
+        "stopped after {n_iter} iterations (max_iter) at a relative duality gap of {gap:.1e} and an optimality "
+        "violation of {violation:.1e}, where tol={tol:.1e} was asked for; raise max_iter, or raise tol"
     )
     STALLED = (
         "stopped after {n_iter} iterations at a relative duality gap of {gap:.1e} and an optimality violation of "
@@ -32,8 +32,8 @@ class Status(Enum):
         "scale the columns of X"
     )
     SEPARABLE = (
-        "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow without "
-        "limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"
+        "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow "
+        "without limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"
     )
 
     def sentence(self, **facts: float) -> str:
@@ -42,7 +42,7 @@ class Status(Enum):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's that led here, however many frames of this package and scikit-learn lie between."""
+    """Warn at the user's line that led here, however many frames of the package and scikit-learn lie between."""
     frame, depth = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("smaller", "sklearn", "joblib"):
         frame, depth = frame.f_back, depth + 1

@@ -32,6 +32,7 @@ class Estimator(BaseEstimator):
 
     basis: Any
     fit_intercept: bool
+    coef_: Any
 
     def fit(self, X, y, sample_weight=None, offset=None):
         """Fit the model.
@@ -146,26 +147,30 @@ class Selector(TransformerMixin):
     On a linear basis these are the inputs; on a kernel basis, similarities to the relevance vectors.
     """
 
+    basis_: Any
+    coef_: Any
+    support_: np.ndarray
+
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Mask, or indices, of the basis columns with a non-zero weight."""
         check_is_fitted(self)
         if indices:
-            return self.support_  # type: ignore[attr-defined]
-        mask = np.zeros(self.coef_.shape[1], dtype=bool)  # type: ignore[attr-defined]
-        mask[self.support_] = True  # type: ignore[attr-defined]
+            return self.support_
+        mask = np.zeros(self.coef_.shape[1], dtype=bool)
+        mask[self.support_] = True
         return mask
 
     def transform(self, X):
         """The basis columns that were kept."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
-        return self.basis_.transform(X, self.support_)  # type: ignore[attr-defined]
+        return self.basis_.transform(X, self.support_)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the basis columns that were kept."""
         check_is_fitted(self)
         names = input_names(self, input_features)
-        return self.basis_.names(names)[self.support_]  # type: ignore[attr-defined]
+        return self.basis_.names(names)[self.support_]
 
 
 def input_names(model, input_features=None) -> np.ndarray:

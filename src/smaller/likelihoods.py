@@ -2,7 +2,7 @@
 
 Each offers, for the objective and the solvers,
 
-- ``fit(F, Y, s)``: the fitted means P and the negative log-likelihood; ``residual(P, Y)``, its gradient in F of one row;
+- ``fit(F, Y, s)``: the fitted means P and the negative log-likelihood; ``residual(P, Y)``, its gradient in F;
 - ``curvature(P, s, l, r)``: the weights of the Hessian block of columns l and r, and ``curve(P, s, E)``, its action;
 - ``conjugate(U, Y, s)``: sum_i s_i f_i*(U_i), f_i the loss of row i as a function of its scores: the dual's first half.
 """

@@ -168,7 +168,7 @@ class SMLR(SparseMultinomialModel):
 
     Minimises, over W (and b, which is never penalised),
 
-        sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam sum_jl c_jl |W_jl| + l2/2 sum_jl c_jl W_jl^2,    F = Phi W + b,
+        sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam sum_jl c_jl |W_jl| + l2/2 sum_jl c_jl W_jl^2,   F = Phi W + b,
 
     the negative log posterior of Krishnapuram et al. (2005), eqs. (2)-(3), summed over samples, in nats. It is convex;
     the fit ends with a certificate that bounds how far it is from the optimum.
@@ -274,20 +274,23 @@ class SMLR(SparseMultinomialModel):
 class RMLR(MultinomialModel):
     """Ridge multinomial logistic regression: a normal prior of variance 1 / lam on every weight.
 
-    Minimises ``sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam/2 sum_jl c_jl W_jl^2``, F = Phi W + b (Krishnapuram et al.
-    2005, section 3.3). Two classes share one column of weights and one penalty.
+    Minimises ``sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam/2 sum_jl c_jl W_jl^2``, F = Phi W + b (Krishnapuram
+    et al. 2005, section 3.3). Two classes share one column of weights and one penalty.
 
     Parameters
     ----------
     lam : float, default=1.0
         Inverse variance of the prior. At 0 the fit is maximum likelihood, which separable data do not have.
-    basis, parametrization, solver, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter, warm_start, \
-random_state
+    basis, parametrization, solver, penalty_factor, class_weight, fit_intercept, standardize, tol
+        As in :class:`SMLR`.
+    max_iter, warm_start, random_state
         As in :class:`SMLR`.
 
     Attributes
     ----------
-    coef_, intercept_, classes_, support_, relevance_vectors_, dual_gap_, violation_, objective_, n_iter_, status_, history_
+    coef_, intercept_, classes_, support_, relevance_vectors_, dual_gap_, violation_, objective_
+        As in :class:`SMLR`.
+    n_iter_, status_, history_
         As in :class:`SMLR`.
 
     Examples

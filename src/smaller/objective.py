@@ -1,6 +1,6 @@
 """The objective: likelihood x prior on a design, callable at any point, with its own certificate.
 
-F(W) = sum_i s_i loss(Phi_i W + offset_i, Y_i) + sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], summed over samples, in nats.
+F(W) = sum_i s_i loss(Phi_i W + offset_i, Y_i) + sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], summed, in nats.
 """
 
 from __future__ import annotations

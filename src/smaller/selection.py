@@ -35,7 +35,7 @@ def cross_validated_scores(
 
 
 def choose_strength(scores: np.ndarray, rule: str) -> int:
-    """Position of the best mean score ("min": smallest loss), or of the strongest prior within one standard error ("1se").
+    """Position of the best mean score ("min"), or of the strongest prior within one standard error of it ("1se").
 
     Strengths decrease along the columns and greater scores are better.
     """

@@ -86,7 +86,7 @@ def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **paramet
     """
     model = SMLR(**parameters)
     model._validate_params()
-    sample, objective, classes = model._pose(X, y, sample_weight, offset)
+    _, objective, classes = model._pose(X, y, sample_weight, offset)
     grid = _grid(objective, lams, eps)
     return _collect(model, objective, classes, grid, _solutions(model, objective, grid))
 
@@ -111,12 +111,14 @@ def _collect(model, objective: Posterior, classes: np.ndarray, grid: np.ndarray,
         model._report(solution, model.tol)
     coefs, intercepts = zip(*(split(s.weights, objective, len(classes)) for s in solutions), strict=True)
     return Path(
-        grid,
-        [sparse.csr_array(coef) for coef in coefs],
-        np.array(intercepts),
-        *(np.array([getattr(s, name) for s in solutions]) for name in ("objective", "gap", "violation")),
-        np.array([int(coef.any(axis=0).sum()) for coef in coefs]),
-        classes,
+        lams=grid,
+        sparse_coefs=[sparse.csr_array(coef) for coef in coefs],
+        intercepts=np.array(intercepts),
+        objectives=np.array([solution.objective for solution in solutions]),
+        dual_gaps=np.array([solution.gap for solution in solutions]),
+        violations=np.array([solution.violation for solution in solutions]),
+        n_kept=np.array([int(coef.any(axis=0).sum()) for coef in coefs]),
+        classes=classes,
     )
 
 

@@ -6,6 +6,7 @@ The first arguments of a solver kernel are the columns: one Fortran-ordered matr
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ..errors import CompiledCoreWarning, warn
@@ -15,8 +16,7 @@ KERNELS = ("means", "newton", "componentwise")
 
 _impl: Any
 try:
-    from . import compiled as _impl
-
+    _impl = import_module(".compiled", __name__)
     COMPILED = True
 except ImportError:
     _impl = reference

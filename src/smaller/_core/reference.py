@@ -84,7 +84,7 @@ def newton(*arguments):
     stalled = False
     while True:
         R = s[:, None] * (P - Y)
-        g = np.array([X.dot(j, R[:, l]) for j, l in zip(feature, klass, strict=True)]) + l2 * w
+        g = np.array([X.dot(j, R[:, at]) for j, at in zip(feature, klass, strict=True)]) + l2 * w
         violation = max(
             float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(R.sum(axis=0)).max() / s.sum() * intercept
         )
@@ -115,42 +115,42 @@ def newton(*arguments):
 
 def _model_minimum(X, feature, klass, w, P, R, s, l1, l2, scale, family, intercept, tolerance):
     """Coordinate sweeps on the quadratic model: all coordinates, then the non-zero ones until they rest, and again."""
-    n, k = P.shape
+    k = P.shape[1]
     Q = s[:, None] * (np.ones_like(P) if family == GAUSSIAN else P * (1 - P))
     total = Q.sum(axis=0)
     coupled = family != GAUSSIAN
     center = np.zeros(len(w))
     if intercept:
         center = np.array(
-            [X.dot(j, Q[:, l]) / total[l] if total[l] > 0 else 0.0 for j, l in zip(feature, klass, strict=True)]
+            [X.dot(j, Q[:, at]) / total[at] if total[at] > 0 else 0.0 for j, at in zip(feature, klass, strict=True)]
         )
-    h = np.array([X.spread(j, c, Q[:, l]) for j, l, c in zip(feature, klass, center, strict=True)]) + l2
+    h = np.array([X.spread(j, c, Q[:, at]) for j, at, c in zip(feature, klass, center, strict=True)]) + l2
     first = np.searchsorted(klass, np.arange(k + 1))
     D, db, E = np.zeros_like(w), np.zeros(k), np.zeros_like(P)
     every, sweeps = True, 0
     while sweeps < MAX_SWEEPS:
         moved = 0.0
-        for l in range(k):
+        for at in range(k):
             t = (P * E).sum(axis=1) if coupled else 0.0
-            v = R[:, l] + s * (P[:, l] * (E[:, l] - t) if coupled else E[:, l])
-            if intercept and total[l] > 0:
+            v = R[:, at] + s * (P[:, at] * (E[:, at] - t) if coupled else E[:, at])
+            if intercept and total[at] > 0:
                 slope = v.sum()
-                move = -slope / total[l]
-                v += move * Q[:, l]
-                E[:, l] += move
-                db[l] += move
+                move = -slope / total[at]
+                v += move * Q[:, at]
+                E[:, at] += move
+                db[at] += move
                 moved = max(moved, abs(slope) / s.sum())
-            for i in range(first[l], first[l + 1]):
+            for i in range(first[at], first[at + 1]):
                 now = w[i] + D[i]
                 if (not every and now == 0.0) or not h[i] > 0:
                     continue
                 slope = X.dot(feature[i], v) + l2[i] * now
                 move = _soft(now - slope / h[i], l1[i] / h[i]) - now
                 if move != 0.0:
-                    X.add(feature[i], center[i], move, v, Q[:, l])
-                    X.add(feature[i], center[i], move, E[:, l])
+                    X.add(feature[i], center[i], move, v, Q[:, at])
+                    X.add(feature[i], center[i], move, E[:, at])
                     D[i] += move
-                    db[l] -= center[i] * move
+                    db[at] -= center[i] * move
                     moved = max(moved, abs(move) * h[i] / scale[i])
         sweeps += 1
         if moved <= tolerance and every:
@@ -171,14 +171,14 @@ def componentwise(*arguments):
     P = np.empty_like(F)
     worst = 0.0
 
-    def residual(l):
+    def residual(at):
         means(F, Y, s, family, P)
-        return s * (P[:, l] - Y[:, l])
+        return s * (P[:, at] - Y[:, at])
 
-    def move_intercept(l):
-        slope = residual(l).sum()
-        b[l] -= 4 * slope / s.sum()
-        F[:, l] -= 4 * slope / s.sum()
+    def move_intercept(at):
+        slope = residual(at).sum()
+        b[at] -= 4 * slope / s.sum()
+        F[:, at] -= 4 * slope / s.sum()
         return abs(slope) / s.sum()
 
     def proposal(i, v):
@@ -195,10 +195,10 @@ def componentwise(*arguments):
     if greedy:
         for update in range(len(visit)):
             if intercept:
-                worst = max([worst] + [move_intercept(l) for l in range(F.shape[1])])
-            V = np.column_stack([residual(l) for l in range(F.shape[1])])
+                worst = max([worst] + [move_intercept(at) for at in range(F.shape[1])])
+            V = np.column_stack([residual(at) for at in range(F.shape[1])])
             best, best_gain, best_change = -1, 0.0, 0.0
-            for i in usable:
+            for i in map(int, usable):
                 slope, change = proposal(i, V[:, klass[i]])
                 if update == 0:
                     worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
@@ -209,14 +209,14 @@ def componentwise(*arguments):
                 break
             move(best, best_change)
         return worst
-    for l in range(F.shape[1]):
+    for at in range(F.shape[1]):
         if intercept:
-            worst = max(worst, move_intercept(l))
-        v = residual(l)
-        for i in usable[(klass[usable] == l) & (visit[usable] != 0)]:
+            worst = max(worst, move_intercept(at))
+        v = residual(at)
+        for i in usable[(klass[usable] == at) & (visit[usable] != 0)]:
             slope, change = proposal(i, v)
             worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
             if change != 0.0:
                 move(i, change)
-                v = residual(l)
+                v = residual(at)
     return worst

@@ -130,7 +130,7 @@ class _Smooth(_Surrogate):
 
 
 class _Sparse(_Surrogate):
-    """The Laplace prior, eq. (13): w <- U (U B U + I)^-1 U (B w - g) on the non-zero weights, U = diag((|w| / l1)^1/2)."""
+    """The Laplace prior, eq. (13): w <- U (U B U + I)^-1 U (B w - g) on the non-zero weights, U^2 = |w| / l1."""
 
     def step(self, W: np.ndarray, F: np.ndarray) -> np.ndarray:
         """Eq. (13)."""
@@ -159,8 +159,8 @@ class _Sparse(_Surrogate):
         feature, klass = np.nonzero((V != 0) | (l1 == 0))
         if len(feature) > LARGEST_SYSTEM:
             raise ValueError(
-                f"solver='bound' solves a system over all non-zero weights, at most {LARGEST_SYSTEM}; got {len(feature)}. "
-                "Use solver='newton'."
+                f"solver='bound' solves a system over all non-zero weights, at most {LARGEST_SYSTEM}; "
+                f"got {len(feature)}. Use solver='newton'."
             )
         A = self.M[np.ix_(klass, klass)] * self.K[np.ix_(feature, feature)]
         return feature, klass, V[feature, klass], l1[feature, klass], A + np.diag(self.objective.l2[feature, klass])

@@ -77,8 +77,8 @@ class _Sweep:
         w = self.weights(W)
         b = W[d].copy() if objective.design.intercept else np.zeros(objective.k)
         _core.componentwise(
-            *self.columns, self.bound, self.center, visit.astype(np.uint8), self.greedy, self.where, self.klass, w, b, F,
-            objective.Y, objective.s, *self.strengths, objective.likelihood.family, objective.design.intercept,
+            *self.columns, self.bound, self.center, visit.astype(np.uint8), self.greedy, self.where, self.klass,
+            w, b, F, objective.Y, objective.s, *self.strengths, objective.likelihood.family, objective.design.intercept,
         )  # fmt: skip
         W[self.feature, self.klass] = w
         if objective.design.intercept:

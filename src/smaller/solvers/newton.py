@@ -62,7 +62,7 @@ def newton(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, scree
 
 
 def _polish(objective: Posterior, point: Point, tol: float) -> Point:
-    """Small problems are solved to rounding, for it costs next to nothing: order and grouping of rows then do not show."""
+    """Small problems are solved to rounding, which costs next to nothing: the order of the rows then does not show."""
     support = int(np.count_nonzero(point.W))
     if point.violation <= POLISHED or support**2 * objective.design.n > POLISH_WORK:
         return point
@@ -104,9 +104,9 @@ def _solve(
     b = W[d].copy() if intercept else np.zeros(objective.k)
     at = (feature, klass)
     _, sweeps, _, _, stalled = _core.newton(
-        *columns, float(target), STEPS_PER_PASS, FORCING, where[position].astype(np.int64), klass.astype(np.int64), w, b, F,
-        objective.Y, objective.s / objective.likelihood.noise, objective.l1[at], objective.l2[at], objective.scale[at],
-        objective.likelihood.family, intercept,
+        *columns, float(target), STEPS_PER_PASS, FORCING, where[position].astype(np.int64), klass.astype(np.int64),
+        w, b, F, objective.Y, objective.s / objective.likelihood.noise, objective.l1[at], objective.l2[at],
+        objective.scale[at], objective.likelihood.family, intercept,
     )  # fmt: skip
     W[feature, klass] = w
     if intercept:

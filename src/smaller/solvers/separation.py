@@ -35,7 +35,7 @@ def separates(objective: Posterior, P: np.ndarray) -> bool:
 
 def _best_margin(objective: Posterior, rows: np.ndarray) -> float:
     """The optimum of the program over directions of the free weights, columns scaled to their largest entry."""
-    n, k = objective.Y.shape
+    k = objective.k
     unit = np.zeros((objective.shape[0], len(rows)))
     unit[rows, np.arange(len(rows))] = 1.0
     A = objective.design.scores(unit)

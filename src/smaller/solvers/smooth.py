@@ -25,12 +25,12 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
     every = np.arange(objective.shape[0])
     status = Status.MAX_ITER
     for _ in range(max_iter):
-        if point.violation <= min(tol, FREE_TOLERANCE * 10) or (point.violation <= tol and point.gap <= tol):
+        if point.violation <= tol and point.gap <= tol:
             status = Status.CONVERGED
             break
         moved = step(objective, point, every)
         if moved is None:
-            status = Status.CONVERGED if point.violation <= tol else Status.STALLED
+            status = Status.STALLED
             break
         point = moved
         history.note(point)
@@ -40,7 +40,7 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
 
 
 def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None = None) -> Point:
-    """The point at W once its free weights are fitted exactly, the others held: where a certificate of tol can be read."""
+    """The point at W with its free weights fitted exactly, the others held: there a certificate of tol can be read."""
     point = objective.at(W, F)
     rows = np.flatnonzero(objective.free.any(axis=1))
     for _ in range(50):
@@ -113,7 +113,7 @@ def solve_semidefinite(H: np.ndarray, g: np.ndarray) -> np.ndarray:
 def _iterative(
     objective: Posterior, point: Point, rows: np.ndarray, smooth_weights: np.ndarray, G: np.ndarray
 ) -> np.ndarray:
-    """Conjugate gradients on Newton's equations, preconditioned by the Hessian's diagonal, solved the better the nearer."""
+    """Conjugate gradients on Newton's equations, with a diagonal preconditioner, solved the better the nearer."""
     P, s, l2 = point.P, objective.s, objective.l2[rows]
     shape = smooth_weights.shape
     second = objective.design.moments(s).second(s.sum())[rows]
