@@ -64,7 +64,7 @@ def test_all_solvers_reach_the_same_certified_optimum(seed):
     np.testing.assert_allclose(values, values[0], rtol=1e-7)
     for name in ("component-wise", "bound"):
         steps = np.array(found[name].extra["objectives"])
-        assert (np.diff(steps) <= 1e-13 * np.abs(steps[:-1])).all(), f"{name} went uphill"
+        assert (np.diff(steps) <= 2e-13 * np.abs(steps[:-1])).all(), f"{name} went uphill"
 
 
 @pytest.mark.parametrize("seed", range(0, 36, 6))
@@ -75,7 +75,7 @@ def test_the_greedy_schedule_reaches_it_too(seed):
     best = newton(objective, np.zeros(objective.shape), 1e-9, 200)
     ours = greedy(objective, np.zeros(objective.shape), 1e-8, 20_000)
     np.testing.assert_allclose(ours.objective, best.objective, rtol=1e-7)
-    assert (np.diff(ours.extra["objectives"]) <= 1e-13 * best.objective).all()
+    assert (np.diff(ours.extra["objectives"]) <= 2e-13 * best.objective).all()
 
 
 @pytest.mark.parametrize("seed", range(0, 36, 3))

@@ -61,8 +61,9 @@ class Polynomial(BaseEstimator):
         n, p = X.shape
         # Products are at most as many as multisets of inputs and the constant.
         count = math.comb(p + self.degree, self.degree) - 1
-        if not sparse.issparse(X):
-            _refuse_if_too_large(n, count, X.dtype.itemsize, f"a polynomial basis of degree {self.degree}")
+        # A sparse matrix of them needs little, but each still has a weight.
+        rows = 1 if sparse.issparse(X) else n
+        _refuse_if_too_large(rows, count, X.dtype.itemsize, f"a polynomial basis of degree {self.degree}")
         products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
         self._products: Any = products.fit(X)
         self.n_columns_ = products.n_output_features_
@@ -225,6 +226,6 @@ def _refuse_if_too_large(rows: int, columns: int, itemsize: int, what: str) -> N
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > memory:
         raise MemoryError(
-            f"{what} would need a matrix of {rows} x {columns} ({needed / 2**30:.0f} GiB), more than this machine's "
-            f"{memory / 2**30:.0f} GiB; use fewer samples, fewer inputs, or basis='linear'."
+            f"{what} would need a matrix of {rows} x {columns} ({needed >> 30} GiB), more than this machine's "
+            f"{memory >> 30} GiB; use fewer samples, fewer inputs, or basis='linear'."
         )

@@ -227,7 +227,7 @@ class SMLR(SparseMultinomialModel):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SMLR(lam=2.0).fit(X, y)
     >>> print(len(model.support_), "of 4 inputs kept, accuracy", round(model.score(X, y), 2))
-    3 of 4 inputs kept, accuracy 0.97
+    2 of 4 inputs kept, accuracy 0.97
     """
 
     _parameter_constraints: ClassVar[dict] = {

@@ -82,7 +82,7 @@ def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **paramet
     >>> from smaller import path
     >>> found = path(*load_iris(return_X_y=True), lams=5)
     >>> found.n_kept.tolist()
-    [0, 2, 3, 4, 4]
+    [0, 1, 2, 4, 4]
     """
     model = SMLR(**parameters)
     model._validate_params()
@@ -157,11 +157,11 @@ class SMLRCV(SparseMultinomialModel):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.datasets import load_breast_cancer
     >>> from smaller import SMLRCV
-    >>> model = SMLRCV(lams=30, rule="1se").fit(*load_iris(return_X_y=True))
-    >>> model.support_.tolist()
-    [1, 2, 3]
+    >>> model = SMLRCV(lams=30, rule="1se", standardize=True).fit(*load_breast_cancer(return_X_y=True))
+    >>> print(len(model.support_), "of 30 inputs kept")
+    13 of 30 inputs kept
     """
 
     _parameter_constraints: ClassVar[dict] = {

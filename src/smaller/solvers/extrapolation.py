@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError, solve
 from ..objective import Posterior
 
 MEMORY = 6
-ROUNDING = 1e-14  # differences of the objective below this mean nothing
+ROUNDING = 1e-13  # relative differences of the objective below this mean nothing
 
 
 class Extrapolation:
@@ -19,7 +19,7 @@ class Extrapolation:
         self.iterates: list[tuple[np.ndarray, np.ndarray]] = []
 
     def improve(self, W: np.ndarray, F: np.ndarray, value: float) -> tuple[np.ndarray, np.ndarray, float]:
-        """The iterate given, or the extrapolated one where the objective is no higher there."""
+        """The iterate given, or the extrapolated one where the objective is lower there."""
         self.iterates.append((W.copy(), F.copy(order="F")))
         if len(self.iterates) < MEMORY:
             return W, F, value
@@ -30,7 +30,7 @@ class Extrapolation:
         proposal = sum(c * w for c, (w, _) in zip(coefficients, history, strict=True))
         scores = np.asfortranarray(sum(c * f for c, (_, f) in zip(coefficients, history, strict=True)))
         proposed = self.objective.value(proposal, scores)
-        return (proposal, scores, proposed) if proposed <= value + ROUNDING * abs(value) else (W, F, value)
+        return (proposal, scores, proposed) if proposed < value - ROUNDING * abs(value) else (W, F, value)
 
     def _coefficients(self) -> np.ndarray | None:
         """c, summing to 1, that minimise the norm of the combined differences."""
