@@ -208,9 +208,12 @@ def _distinct_rows(X) -> np.ndarray:
     rows = sparse.csr_array(X, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    first: dict[tuple[bytes, bytes], int] = {}
+    first: dict[tuple, int] = {}
     for i, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
-        first.setdefault((rows.indices[start:end].tobytes(), rows.data[start:end].tobytes()), i)
+        # Compares as the dense rows do: an early negative entry makes a row small, an early positive one large.
+        entries = zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True)
+        key = (*((0, j, x) if x < 0 else (2, -j, x) for j, x in entries), (1,))
+        first.setdefault(key, i)
     return np.array([first[key] for key in sorted(first)], dtype=np.intp)
 
 

@@ -59,6 +59,8 @@ def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
 def prediction_offset(offset, n: int, columns: int) -> np.ndarray:
     """An offset in the columns of the scores: one for two classes, else one for each class."""
     offset = np.asarray(offset, dtype=np.float64)
+    if not np.isfinite(offset).all():
+        raise ValueError("offset contains NaN or infinity; its values must be finite.")
     if offset.shape == (n,) and columns == 1:
         return offset[:, None]
     if offset.shape == (n, 2) and columns == 1:

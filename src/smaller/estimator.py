@@ -106,12 +106,15 @@ class Estimator(BaseEstimator):
         constant = variance <= 1e-28 * square
         return np.where(constant, 1.0, np.sqrt(variance))
 
-    def _report(self, solution: Solution, tol: float) -> None:
-        """Warn of a fit that did not reach its certificate."""
-        if solution.status is not Status.CONVERGED:
-            facts = {"n_iter": solution.n_iter, "gap": solution.gap, "violation": solution.violation, "tol": tol}
-            message = f"{type(self).__name__}: {solution.status.sentence(**facts)}."
-            warn(message, ConvergenceWarning)
+    def _report(self, solutions: list[Solution], tol: float) -> None:
+        """Warn of fits that did not reach their certificate: once, with the worst."""
+        missed = [solution for solution in solutions if solution.status is not Status.CONVERGED]
+        if not missed:
+            return
+        worst = max(missed, key=lambda solution: solution.gap)
+        facts = {"n_iter": worst.n_iter, "gap": worst.gap, "violation": worst.violation, "tol": tol}
+        where = f" ({len(missed)} of the {len(solutions)} fits of the path)" if len(solutions) > 1 else ""
+        warn(f"{type(self).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
 
     def _columns(self, X):
         """The columns of the basis that have a weight, for new inputs."""
@@ -155,7 +158,7 @@ class Selector(TransformerMixin):
         """Mask, or indices, of the basis columns with a non-zero weight."""
         check_is_fitted(self)
         if indices:
-            return self.support_
+            return self.support_.copy()
         mask = np.zeros(self.coef_.shape[1], dtype=bool)
         mask[self.support_] = True
         return mask
@@ -182,6 +185,4 @@ def _check_offset(offset, n: int) -> np.ndarray:
     offset = np.asarray(offset, dtype=np.float64)
     if offset.ndim not in (1, 2) or len(offset) != n:
         raise ValueError(f"offset must have one row for each of the {n} samples; got shape {offset.shape}.")
-    if not np.isfinite(offset).all():
-        raise ValueError("offset contains NaN or infinity; its values must be finite.")
     return offset

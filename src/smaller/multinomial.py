@@ -79,7 +79,9 @@ class MultinomialModel(ClassifierMixin, Estimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
-        return self._adopt(sample, objective, classes, self._solve(objective, classes))
+        solution = self._solve(objective, classes)
+        self._report([solution], self.tol)
+        return self._adopt(sample, objective, classes, solution)
 
     def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
         solver, iterations = SOLVERS[self.solver]
@@ -89,7 +91,7 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
     def _start(self, objective: Posterior, classes: np.ndarray) -> np.ndarray:
         """Zeros, or the last fit's weights where they belong to a problem of the same shape."""
-        W = np.zeros(objective.shape)
+        W = objective.start()
         d, k = objective.design.d, objective.k
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return W
@@ -103,7 +105,6 @@ class MultinomialModel(ClassifierMixin, Estimator):
     # -- adopting the solution
 
     def _adopt(self, sample: Sample, objective: Posterior, classes: np.ndarray, solution: Solution):
-        self._report(solution, self.tol)
         d = sample.design.d
         coef, intercept = split(solution.weights, objective, len(classes))
         self.classes_ = classes

@@ -96,6 +96,13 @@ class Posterior:
         scale = np.where(self.l1 > 0, self.l1, mass[:, None])
         return np.where(scale > 0, scale, 1.0)
 
+    def start(self) -> np.ndarray:
+        """Weights of zero, with intercepts that take out the mean of the offset."""
+        W = np.zeros(self.shape)
+        if self.design.intercept and self.offset is not None:
+            W[-1] = -(self.s @ self.offset) / self.s.sum()
+        return W
+
     def scores(self, W: np.ndarray) -> np.ndarray:
         """Phi W + offset."""
         F = self.design.scores(W)
@@ -139,11 +146,22 @@ class Posterior:
         F = self.scores(W) if F is None else F
         P, loss = self.likelihood.fit(F, self.Y, self.s)
         U = self.likelihood.residual(P, self.Y)
-        G = self.design.pull(self.s[:, None] * U)
+        G = self._pull(self.s[:, None] * U)
         value = loss + self.penalty(W)
         smooth = G + self.l2 * W if self.l2.any() else G
         residuals = self.kkt(W, smooth)
         return Point(W, F, P, smooth, residuals, value, self._relative_gap(value, U, G, residuals))
+
+    def _pull(self, R: np.ndarray) -> np.ndarray:
+        """Phi^T R; what rounding left in a fitted intercept is not multiplied by the means of the columns."""
+        if not self.design.intercept:
+            return self.design.pull(R)
+        total = R.sum(axis=0)
+        if np.abs(total).max() <= FREE_TOLERANCE * self.s.sum():
+            R = R - np.outer(self.s, total / self.s.sum())
+        G = self.design.pull(R)
+        G[-1] = total
+        return G
 
     def _relative_gap(self, value: float, U: np.ndarray, G: np.ndarray, residuals: np.ndarray) -> float:
         if residuals[self.free].max(initial=0.0) > FREE_TOLERANCE:
@@ -175,8 +193,9 @@ class Posterior:
     def largest_strength(self, point: Point) -> float:
         """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""
         weight = self.prior.with_strength(1.0).strengths(self.design.d, self.k, int(self.design.intercept))[0]
-        penalised = weight > 0
-        return float((np.abs(point.G[penalised]) / weight[penalised]).max(initial=0.0))
+        mass = self.design.moments(self.s).mass[:, None]
+        related = (weight > 0) & (np.abs(point.G) > 1e-13 * mass)  # the rest is rounding
+        return float((np.abs(point.G[related]) / weight[related]).max(initial=0.0))
 
     def hessian(self, P: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""

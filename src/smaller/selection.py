@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -10,18 +11,24 @@ from sklearn.utils.parallel import Parallel, delayed
 
 def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
     """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
-    if isinstance(lams, (int, np.integer)):
+    wrong = ValueError(
+        f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
+    )
+    if isinstance(lams, Integral):
         if lams < 1:
-            raise ValueError(f"lams must be at least one strength; got {lams}.")
+            raise wrong
         fraction = (1e-2 if wide else 1e-3) if eps is None else eps
+        if not (isinstance(fraction, Real) and 0 < float(fraction) < 1):
+            raise ValueError(f"eps must be a fraction between 0 and 1; got {eps!r}.")
         if largest <= 0:
             raise ValueError("No column is related to the target at all, so there is no path to follow; check X and y.")
-        return largest * np.geomspace(1.0, fraction, lams)
-    grid = np.asarray(lams, dtype=np.float64)
+        return largest * np.geomspace(1.0, fraction, int(lams))
+    try:
+        grid = np.asarray(lams, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise wrong from None
     if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all() or (grid < 0).any():
-        raise ValueError(
-            f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
-        )
+        raise wrong
     return np.sort(grid)[::-1]
 
 
@@ -31,6 +38,9 @@ def cross_validated_scores(
     n_jobs: int | None,
 ) -> np.ndarray:
     """Scores of every strength (columns) in every fold (rows); the folds in parallel."""
+    splits = list(splits)
+    if not splits:
+        raise ValueError("cv must give at least one fold; got none.")
     return np.array(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(score_fold)(*split) for split in splits))
 
 

@@ -107,8 +107,7 @@ def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
 
 
 def _collect(model, objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
-    for solution in solutions:
-        model._report(solution, model.tol)
+    model._report(solutions, model.tol)
     coefs, intercepts = zip(*(split(s.weights, objective, len(classes)) for s in solutions), strict=True)
     return Path(
         lams=grid,
@@ -221,7 +220,7 @@ class SMLRCV(SparseMultinomialModel):
     def _fit(self, X, y, sample_weight, offset):
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
         grid = _grid(objective, self.lams, self.eps)
-        fold = _Fold(self, X, y, sample_weight, offset, grid)
+        fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
         splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y)
         scores = cross_validated_scores(fold, splits, self.n_jobs)
         best = choose_strength(scores, self.rule)
@@ -233,41 +232,80 @@ class SMLRCV(SparseMultinomialModel):
         return self
 
 
+class _FoldModel(SMLR):
+    """SMLR as a scorer sees it in a fold: with the offset of the rows left out."""
+
+    present: np.ndarray
+    held_out_offset: np.ndarray | None = None
+
+    def decision_function(self, X, offset=None) -> np.ndarray:
+        return super().decision_function(X, self.held_out_offset if offset is None else offset)
+
+
 class _Fold:
     """Fits the path on one part of the data and scores every strength on the other."""
 
-    def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray):
-        self.model, self.grid = model, grid
+    def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray, classes: np.ndarray):
+        self.model, self.grid, self.classes = model, grid, classes
         self.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
         self.y, self.sample_weight, self.offset = column_or_1d(y), sample_weight, offset
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        part = self._single_model()
+        part = self._single_model(train)
         X, y = _safe_split(self.model, self.X, self.y, train)
-        sample, objective, classes = part._pose(X, y, *self._of_rows(train))
+        sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))
         score = self._score_by(part, sample, objective, classes, train, test)
         iterations = self.model.max_iter or SOLVERS["newton"][1]
-        return np.array([score(s) for s in solve_path(objective, self.grid, self.model.tol, iterations)])
+        path = solve_path(objective, self.grid, self.model.tol, iterations)
+        return np.array([score(lam, solution) for lam, solution in zip(self.grid, path, strict=True)])
 
-    def _single_model(self) -> SMLR:
+    def _single_model(self, train: np.ndarray) -> _FoldModel:
+        """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
         shared = SMLR._get_param_names()
-        return SMLR(**{name: value for name, value in self.model.get_params(deep=False).items() if name in shared})
+        part = _FoldModel(**{k: v for k, v in self.model.get_params(deep=False).items() if k in shared})
+        part.present = np.isin(self.classes, self.y[train])
+        if part.present.all():
+            return part
+        if isinstance(part.class_weight, dict):
+            names = set(self.classes[part.present].tolist())
+            part.class_weight = {label: w for label, w in part.class_weight.items() if label in names}
+        if np.ndim(part.penalty_factor) == 2:
+            part.penalty_factor = self._factors_of(part)
+        return part
 
-    def _of_rows(self, rows: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    def _factors_of(self, part: _FoldModel) -> np.ndarray:
+        factor = np.asarray(part.penalty_factor)
+        if len(factor) != len(self.classes):
+            raise ValueError(
+                "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean "
+                "nothing; use stratified folds."
+            )
+        factor = factor[part.present]
+        # Two classes share one column: a weight goes to the cheaper of them.
+        return factor.min(axis=0, keepdims=True) if len(factor) == 2 else factor
+
+    def _of_rows(self, rows: np.ndarray, present: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
         given = (self.sample_weight, self.offset)
         weight, offset = (None if values is None else np.asarray(values)[rows] for values in given)
+        if offset is not None and offset.ndim == 2:
+            offset = offset[:, present]
         return weight, offset
 
-    def _score_by(self, part: SMLR, sample: Sample, objective: Posterior, classes: np.ndarray, train, test):
+    def _score_by(self, part: _FoldModel, sample: Sample, objective: Posterior, classes: np.ndarray, train, test):
         """A function of a solution: its score on the rows left out."""
         X, y = _safe_split(self.model, self.X, self.y, test, train)
-        weight, offset = self._of_rows(test)
+        weight, offset = self._of_rows(test, part.present)
+        if weight is not None and not np.any(weight):
+            raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
         if self.model.scoring is None:
             return _LogLikelihood(sample, objective, classes, X, y, weight, offset)
         scorer = check_scoring(part, scoring=self.model.scoring)
         keywords = {} if weight is None else {"sample_weight": weight}
 
-        def score(solution: Solution) -> float:
+        part.held_out_offset = offset
+
+        def score(lam: float, solution: Solution) -> float:
+            part.lam = lam
             part.coef_, part.intercept_ = split(solution.weights, objective, len(classes))
             part.classes_, part.basis_ = classes, sample.basis
             part.support_ = np.flatnonzero(part.coef_.any(axis=0))
@@ -288,7 +326,7 @@ class _LogLikelihood:
         self.known = classes[position] == y
         self.position = position
 
-    def __call__(self, solution: Solution) -> float:
+    def __call__(self, lam: float, solution: Solution) -> float:
         F = self.design.scores(solution.weights)
         F = F if self.offset is None else F + self.offset
         if self.objective.k == 1:

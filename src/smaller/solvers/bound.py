@@ -28,11 +28,13 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
     """Minimise to a relative duality gap of tol; the objective never rises."""
     if not isinstance(objective.likelihood, Multinomial):
         raise ValueError("solver='bound' needs a multinomial likelihood; use solver='newton'.")
-    history, extrapolation = History(), Extrapolation(objective)
+    history, extrapolation = History(objective), Extrapolation(objective)
     surrogate = (_Sparse if objective.l1.any() else _Smooth)(objective)
     point = settle(objective, W, tol)
     history.note(point)
     values, status, relaxation = [point.value], Status.MAX_ITER, 1.0
+    if point.gap <= tol:
+        return history.solution(point, Status.CONVERGED, 0, objectives=values)
     W, F, value = surrogate.start(point)
     for iteration in range(1, max_iter + 1):
         D = surrogate.step(W, F) if iteration % 2 else surrogate.face_step(W, F)

@@ -28,13 +28,15 @@ def componentwise(
     """Minimise to a relative duality gap of tol; the objective never rises. Iterations are sweeps."""
     if not isinstance(objective.likelihood, Multinomial):
         raise ValueError("solver='component-wise' needs a multinomial likelihood; use solver='newton'.")
-    history, extrapolation = History(), Extrapolation(objective)
+    history, extrapolation = History(objective), Extrapolation(objective)
     rng = np.random.default_rng(seed)
     sweep = _Sweep(objective, greedy)
     point = settle(objective, W, tol)
     history.note(point)
     W, F, value = point.W.copy(), point.F.copy(order="F"), point.value
     values, age, status = [value], 0, Status.MAX_ITER
+    if point.gap <= tol:
+        return history.solution(point, Status.CONVERGED, 0, objectives=values)
     for iteration in range(1, max_iter + 1):
         visit = (sweep.weights(W) != 0) | (rng.random(sweep.size) < DECAY**age)
         sweep(W, F, visit)

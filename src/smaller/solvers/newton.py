@@ -32,7 +32,7 @@ def newton(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, scree
     """
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
-    history = History()
+    history = History(objective)
     point = settle(objective, W, tol)
     chosen = np.empty(0, dtype=np.intp)
     sweeps = 0
@@ -41,7 +41,11 @@ def newton(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, scree
         history.note(point)
         if point.gap <= tol:
             status = Status.CONVERGED
-            point = _polish(objective, point, tol)
+            polished = _polish(objective, point, tol)
+            if polished is not point:
+                point = polished
+                history.steps.pop()
+                history.note(point)
             break
         if iteration == max_iter:
             break

@@ -14,14 +14,14 @@ from .solution import Solution
 
 def null_point(objective: Posterior) -> Point:
     """The optimum when every penalised weight is 0: what remains are the intercept and the free columns."""
-    return settle(objective, np.zeros(objective.shape), 1e-10)
+    return settle(objective, objective.start(), 1e-10)
 
 
 def solve_path(
     objective: Posterior, lams: Sequence[float] | np.ndarray, tol: float, max_iter: int, W: np.ndarray | None = None
 ) -> Iterator[Solution]:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
-    W = np.zeros(objective.shape) if W is None else W
+    W = objective.start() if W is None else W
     previous = None
     for lam in lams:
         screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0

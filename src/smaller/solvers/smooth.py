@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
 from scipy.sparse.linalg import LinearOperator, cg
@@ -9,34 +11,32 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import FREE_TOLERANCE, Point, Posterior
-from .separation import separates
 from .solution import History, Solution
 
 # Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.
 DIRECT = 600
+LAST_RESORT = 6000
 ROUNDING = 1e-13
 
 
 def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
-    """Minimise an objective that has no L1 term, to gradient and duality gap."""
-    history = History()
+    """Minimise an objective that has no L1 term to a relative duality gap of tol, and further while it costs little."""
+    history = History(objective)
     point = objective.at(W)
     history.note(point)
     every = np.arange(objective.shape[0])
-    status = Status.MAX_ITER
     for _ in range(max_iter):
         if point.violation <= tol and point.gap <= tol:
-            status = Status.CONVERGED
             break
         moved = step(objective, point, every)
         if moved is None:
-            status = Status.STALLED
+            point = settle(objective, point.W, tol, point.F)
             break
         point = moved
         history.note(point)
-    if separates(objective, point.P):
-        status = Status.SEPARABLE
-    return history.solution(point, status, len(history.steps) - 1)
+    iterations = len(history.steps) - 1
+    missed = Status.MAX_ITER if iterations == max_iter else Status.STALLED
+    return history.solution(point, Status.CONVERGED if point.gap <= tol else missed, iterations)
 
 
 def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None = None) -> Point:
@@ -55,11 +55,20 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
 
 def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
     """The point after one Newton step on the smooth weights of these rows; None when nothing is gained."""
+    unknowns = objective.k * len(rows)
+    if unknowns <= DIRECT:
+        return _search(objective, point, rows, _direct)
+    moved = _search(objective, point, rows, _iterative)
+    # Conjugate gradients give up where the Hessian is too ill-conditioned for them.
+    return _search(objective, point, rows, _direct) if moved is None and unknowns <= LAST_RESORT else moved
+
+
+def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Callable[..., np.ndarray]) -> Point | None:
+    """Backtracking along the direction, on the objective while it can tell, then on the gradient."""
     smooth_weights = objective.l1[rows] == 0
     G = np.where(smooth_weights, point.G[rows], 0.0)
-    solve = _direct if objective.k * len(rows) <= DIRECT else _iterative
     D = np.zeros(objective.shape)
-    D[rows] = solve(objective, point, rows, smooth_weights, G)
+    D[rows] = direction(objective, point, rows, smooth_weights, G)
     slope = float((D[rows] * G).sum())
     if not slope < 0:
         return None

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Status
-from ..objective import Point
+from ..objective import Point, Posterior
+from .separation import separates
 
 
 class Step(NamedTuple):
@@ -38,7 +39,8 @@ class Solution(NamedTuple):
 class History:
     """Collects a step per iteration and turns the last point into a Solution."""
 
-    def __init__(self) -> None:
+    def __init__(self, objective: Posterior) -> None:
+        self.objective = objective
         self.began = time.perf_counter()
         self.steps: list[Step] = []
 
@@ -49,5 +51,7 @@ class History:
         self.steps.append(Step(point.value, point.violation, point.gap, support, seconds))
 
     def solution(self, point: Point, status: Status, n_iter: int, **extra: Any) -> Solution:
-        """The end, after so many iterations as the solver counts them."""
+        """The end, after so many iterations as the solver counts them; a maximum that does not exist is not reached."""
+        if separates(self.objective, point.P):
+            status = Status.SEPARABLE
         return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)
