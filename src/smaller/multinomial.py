@@ -167,7 +167,7 @@ class SparseMultinomialModel(Selector, MultinomialModel):
 class SMLR(SparseMultinomialModel):
     """Sparse multinomial logistic regression: a Laplace prior on every weight.
 
-    Minimises, over W (and b, which is never penalised),
+    Minimises, over W (and b, which is never penalised), ::
 
         sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam sum_jl c_jl |W_jl| + l2/2 sum_jl c_jl W_jl^2,   F = Phi W + b,
 

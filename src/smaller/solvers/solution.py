@@ -53,5 +53,5 @@ class History:
     def solution(self, point: Point, status: Status, n_iter: int, **extra: Any) -> Solution:
         """The end, after so many iterations as the solver counts them; a maximum that does not exist is not reached."""
         if separates(self.objective, point.P):
-            status = Status.SEPARABLE
+            status, point = Status.SEPARABLE, point._replace(gap=np.inf)
         return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)

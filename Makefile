@@ -1,0 +1,129 @@
+# Everything runs in a private environment, .venv, which the first target that needs it makes.
+#   make test PYTHON=python3.12      another Python
+#   make test ARGS="-k packaging"    arguments for pytest
+#   make reproduce PAPER=NAME QUICK=1
+
+PYTHON ?= python3
+VENV ?= .venv
+CONSTRAINTS ?=
+ARGS ?=
+PAPER ?=
+QUICK ?=
+
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+CORE := $(wildcard src/smaller/_core/*.cpp src/smaller/_core/*.hpp)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_NO_INPUT := 1
+export PIP_USER := 0
+unexport PYTHONPATH PYTHONHOME
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test test-slow test-oldest lint format docs bench reproduce clean FORCE
+
+help:  ## show this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+demo: $(STAMPS)/package $(STAMPS)/extra-plot  ## fit a sparse model on a real data set and leave a report
+	$(PY) examples/demo.py $(ARGS)
+
+# Each pytest worker gets one thread, so that the workers do not fight for the cores.
+test test-slow bench: export OMP_NUM_THREADS := 1
+test test-slow bench: export OPENBLAS_NUM_THREADS := 1
+
+test: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests
+	$(PY) -m pytest -n auto $(ARGS)
+
+test-slow: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests that take minutes
+	$(PY) -m pytest -n auto -m slow $(ARGS) || [ $$? -eq 5 ]  # 5: no test is marked slow
+
+test-oldest:  ## run the tests with the oldest supported dependencies
+	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
+
+lint: $(STAMPS)/extra-lint  ## check style and types
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+format: $(STAMPS)/extra-lint  ## put the code into the house style
+	$(PY) -m ruff check --quiet --fix --exit-zero .
+	$(PY) -m ruff format .
+
+docs: $(STAMPS)/package $(STAMPS)/extra-docs  ## build the documentation into docs/_build/html
+	$(PY) -m sphinx -W -b html docs docs/_build/html
+
+bench: $(STAMPS)/package $(STAMPS)/extra-bench  ## compare with peer libraries
+	$(PY) -m benchmarks.run $(ARGS)
+
+reproduce: $(STAMPS)/package $(STAMPS)/extra-plot  ## repeat the papers' experiments (PAPER=NAME, QUICK=1)
+	$(PY) -m experiments $(PAPER) $(if $(QUICK),--quick) $(ARGS)
+
+clean:  ## remove the environments and everything built
+	rm -rf .venv .venv-* build dist docs/_build demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests examples docs benchmarks experiments -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The environment. Each stamp is written last, so that a step cut short is done again; `busy` says that pip was
+# stopped half-way, and then nothing in the environment is trusted. An environment is also made anew when its Python
+# does not run any more, or when the checkout was moved.
+
+ALIVE := $(shell [ ! -e $(STAMPS)/busy ] && [ "$$(cat $(STAMPS)/venv 2>/dev/null)" = "$(CURDIR)" ] \
+	&& $(PY) -c 'import pip' 2>/dev/null && echo yes)
+
+REQUIREMENTS = $(PY) -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
+	table = {"build": project["build-system"]["requires"], "run": project["project"]["dependencies"]}; \
+	table.update(project["project"]["optional-dependencies"]); \
+	print(*sum((table[name] for name in sys.argv[1:]), []), sep="\n")'
+
+# $(call install,GROUPS): the third-party packages of these groups of pyproject.toml.
+define install
+@echo "Installing into $(VENV): $(1)"
+@$(REQUIREMENTS) $(1) > $(STAMPS)/wanted.txt
+@touch $(STAMPS)/busy
+@$(PY) -m pip install -q -r $(STAMPS)/wanted.txt $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) || { \
+	echo "The packages could not be installed; see the lines above. The next make starts with a fresh $(VENV)."; exit 1; }
+@rm -f $(STAMPS)/busy
+endef
+
+$(STAMPS)/venv: $(if $(ALIVE),,FORCE)
+	@found=$$($(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2> /dev/null) || { \
+		echo "No Python runs as '$(PYTHON)'; name one, for example: make $(MAKECMDGOALS) PYTHON=python3.13"; exit 1; }; \
+	case $$found in 2.* | 3.[0-9] | 3.10) \
+		echo "smaller needs Python 3.11 or newer, and '$(PYTHON)' is $$found; name a newer one, for example:" \
+			"make $(MAKECMDGOALS) PYTHON=python3.13"; exit 1;; \
+	esac
+	@echo "Making the environment $(VENV) (once; a minute or two)"
+	@for tool in "$(PYTHON) -m venv" "$(PYTHON) -m virtualenv -q" "virtualenv -q -p $(PYTHON)" \
+			"uv venv -q --seed -p $(PYTHON)"; do \
+		rm -rf $(VENV); \
+		$$tool $(VENV) > /dev/null 2>&1 && $(PY) -c 'import pip' 2> /dev/null && break; \
+		rm -rf $(VENV); \
+	done
+	@[ -d $(VENV) ] || { \
+		echo "'$(PYTHON)' cannot make a virtual environment: its venv module is incomplete, and there is no virtualenv or uv."; \
+		echo "On Debian and Ubuntu this installs what is missing: apt install python3-venv"; exit 1; }
+	@mkdir -p $(STAMPS)
+	@printf '%s' "$(CURDIR)" > $@
+
+# CMake and Ninja come along for builds without network; where they have no wheel, those of the system will do.
+$(STAMPS)/base: pyproject.toml $(CONSTRAINTS) $(STAMPS)/venv
+	$(call install,build run)
+	@$(PY) -m pip install -q --only-binary :all: cmake ninja 2> /dev/null || true
+	@touch $@
+
+# An editable build which compiles only what changed. Whatever an interrupted one left is removed first.
+$(STAMPS)/package: $(CORE) CMakeLists.txt $(STAMPS)/base
+	@echo "Building smaller"
+	@rm -rf $(VENV)/lib/python3*/site-packages/smaller $(VENV)/lib/python3*/site-packages/smaller-*.dist-info \
+		$(VENV)/lib/python3*/site-packages/_smaller_editable*
+	@$(PY) -m pip install -q --no-deps --no-build-isolation --config-settings=build-dir=$(VENV)/build -e .
+	@$(PY) -c 'from smaller._core import COMPILED; print("The compiled core is in place." if COMPILED else \
+		"Note: the compiled core was not built, so NumPy does its work, more slowly. This shows why:\n" \
+		"  rm -f $(VENV)/stamps/package; SMALLER_REQUIRE_COMPILED=1 make test")'
+	@touch $@
+
+$(STAMPS)/extra-%: $(STAMPS)/base
+	$(call install,run $*)
+	@touch $@

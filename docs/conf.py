@@ -1,0 +1,100 @@
+"""How Sphinx builds the documentation: make docs, or sphinx-build -W -b html docs docs/_build/html."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import smaller
+
+ROOT = Path(__file__).resolve().parent.parent
+
+project = "smaller"
+author = "smaller developers"
+project_copyright = "smaller developers, BSD 3-Clause licence"
+version = release = smaller.__version__
+
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+exclude_patterns = ["_build", "**/generated"]
+if find_spec("smaller.datasets") is None:
+    exclude_patterns.append("api/datasets.rst")
+
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
+myst_heading_anchors = 3
+suppress_warnings = ["myst.header"]  # the files of other folders that are shown here have headings of their own
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"smaller {version}"
+html_static_path = ["_static"]
+html_css_files = ["smaller.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "navbar_align": "left",
+    "header_links_before_dropdown": 8,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {page.stem: [] for page in Path(__file__).parent.glob("*.md")}  # only the API has a tree of its own
+
+# Pages that show files of the repository. A line <!-- gather: PATTERN --> is replaced by the files that match.
+
+GATHER = re.compile(r"^<!-- gather: (\S+) -->$", re.MULTILINE)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)\s]+)\)")
+NOTHING = "*Nothing to show yet.*"
+
+
+def gather(app, docname, source):
+    """Put the files in place of each marker, or a sentence where there are none; tidy the ends of code blocks."""
+
+    def texts(match):
+        files = sorted(ROOT.glob(match[1]))
+        for file in files:
+            app.env.note_dependency(str(file))
+        fit_in = deeper if "*" in match[1] else untitled
+        return "\n\n".join(fit_in(text) for text in map(adopt, files) if text) or NOTHING
+
+    source[0] = GATHER.sub(texts, source[0]).replace("\n\n```\n", "\n```\n")  # the blank line is doctest's business
+
+
+def adopt(file: Path) -> str:
+    """The text of a file: pictures are found from here, and links to files become plain text."""
+    text = COMMENT.sub("", file.read_text(encoding="utf-8")).strip()
+    folder = Path("..") / file.parent.relative_to(ROOT)
+    return LINK.sub(lambda m: f"![{m[2]}]({(folder / m[3]).as_posix()})" if m[1] else m[2], text)
+
+
+def deeper(text: str) -> str:
+    """Headings one level down, below the page's own."""
+    return re.sub(r"^(?=#+ )", "#", text, flags=re.MULTILINE)
+
+
+def untitled(text: str) -> str:
+    """Without a title, for the page has one."""
+    return re.sub(r"\A# .*\n", "", text)
+
+
+# Docstrings write |w| for absolute values, as one does in a terminal; reStructuredText would look for a substitution.
+
+
+def keep_bars(app, what, name, obj, options, lines):
+    """Escape vertical bars outside literal blocks."""
+    literal = None
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        if literal is None:
+            lines[number] = re.sub(r"(?<!\\)\|", r"\\|", line)
+            literal = indent if line.rstrip().endswith("::") else None
+
+
+def setup(app):
+    """Connect what is above."""
+    app.connect("source-read", gather)
+    app.connect("autodoc-process-docstring", keep_bars)

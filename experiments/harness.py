@@ -1,0 +1,150 @@
+"""What every paper's experiment shares: collect results, compare them with the published figures, write both down.
+
+A paper's folder holds
+
+- ``paper.json``: the citation; tables of rows with a ``key``, a ``label``, ``where`` in the paper the figures stand, and
+  the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet and why;
+- ``run.py``: ``run(report, quick)``, which loads data, fits models and puts what it finds into the report;
+- ``ours.json``: what a full run found, with seed, versions and seconds; never edited by hand;
+- ``README.md``: the comparison between the two, drawn between two markers, and the words around it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from smaller.datasets import DatasetNotFoundError
+
+SEED = 0
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
+
+
+@dataclass
+class Report:
+    """What a run found. Every method also prints, so that a long run can be followed."""
+
+    seed: int = SEED
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)  # key of the paper's row -> our figures
+    data: dict[str, dict[str, Any]] = field(default_factory=dict)  # data set -> source and checksum
+    skipped: dict[str, str] = field(default_factory=dict)  # what did not run -> why
+    checks: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, key: str, **figures: Any) -> None:
+        """Keep our figures for a row: numbers, or [mean, least, greatest] over repeats."""
+        self.results.setdefault(key, {}).update(figures)
+        print(f"  {key}: " + ", ".join(f"{name} {show(value)}" for name, value in figures.items()), flush=True)
+
+    def check(self, claim: str, holds: bool) -> None:
+        """Keep whether a claim holds; one that does not makes the run fail."""
+        self.checks.append({"claim": claim, "holds": bool(holds)})
+        print(f"  {'holds' if holds else 'FAILS'}: {claim}", flush=True)
+
+    def skip(self, what: str, why: str) -> None:
+        """Name what did not run."""
+        self.skipped[what] = why
+        print(f"  SKIPPED {what}: {why}", flush=True)
+
+    def load(self, name: str, loader: Callable[[], Any]) -> Any:
+        """Load a data set and note where it came from, or note that it is missing and return None."""
+        try:
+            bunch = loader()
+        except DatasetNotFoundError as error:
+            self.skip(name, str(error).replace("\n  -", "").replace("\n", " "))
+            return None
+        self.data[name] = {"source": Path(bunch.source).name, "sha256": bunch.sha256}
+        return bunch
+
+
+@contextmanager
+def stopwatch():
+    """``with stopwatch() as seconds: ...``, then ``seconds()`` is how long the block took."""
+    start = time.perf_counter()
+    end = None
+    yield lambda: (end or time.perf_counter()) - start
+    end = time.perf_counter()
+
+
+def versions() -> dict[str, str]:
+    """Versions of what computed the figures."""
+    packages = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "smaller")}
+    return {"python": platform.python_version(), **packages}
+
+
+def show(value: Any) -> str:
+    """Give a figure as text: a number, or mean (least to greatest)."""
+    if isinstance(value, list):
+        mean, least, greatest = value
+        return show(mean) if least == greatest else f"{show(mean)} ({show(least)} to {show(greatest)})"
+    return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else str(value)
+
+
+def comparison(paper: dict, ours: dict) -> str:
+    """Draw the published figures and ours side by side, as Markdown."""
+    parts = [_table(table, ours["results"]) for table in paper["tables"]]
+    if skipped := {**paper.get("not_yet", {}), **ours["skipped"]}:
+        parts.append("Not run:\n\n" + "\n".join(f"- {what}: {why}" for what, why in skipped.items()))
+    parts.append("Checks:\n\n" + "\n".join(f"- {_verdict(check)}: {check['claim']}" for check in ours["checks"]))
+    software = ", ".join(f"{name} {number}" for name, number in ours["versions"].items())
+    parts.append(f"Seed {ours['seed']}, {ours['seconds']:.0f} seconds, {software}.")
+    return "\n\n".join(parts)
+
+
+def _verdict(check: dict) -> str:
+    return "holds" if check["holds"] else "**fails**"
+
+
+def _table(table: dict, results: dict) -> str:
+    columns = table["columns"]
+    header = ["", *[f"{column}, {whose}" for column in columns for whose in ("paper", "ours")], "where in the paper"]
+    lines = [header, ["---"] * len(header)]
+    for row in table["rows"]:
+        ours = results.get(row["key"], {})
+        cells = [show(whose.get(column, "–")) for column in columns for whose in (row, ours)]
+        lines.append([row["label"], *cells, row["where"]])
+    return f"### {table['title']}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def insert(document: str, text: str) -> str:
+    """Put text between the markers of a document."""
+    before, rest = document.split(BEGIN)
+    _, after = rest.split(END)
+    return f"{before}{BEGIN}\n{text}\n{END}{after}"
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file in one step, so that an interrupted run leaves the old one."""
+    scratch = path.with_name(path.name + ".part")
+    scratch.write_text(text, encoding="utf-8")
+    os.replace(scratch, path)
+
+
+def carry_out(folder: Path, run: Callable[[Report, bool], None], quick: bool) -> bool:
+    """Run one paper's experiment; write its files after a full and complete run; say whether all checks hold."""
+    print(f"{folder.name}{' (quick)' if quick else ''}", flush=True)
+    report = Report()
+    with stopwatch() as seconds:
+        run(report, quick)
+    ours = {"seed": report.seed, "versions": versions(), "seconds": round(seconds(), 1), **_facts(report)}
+    paper = json.loads((folder / "paper.json").read_text(encoding="utf-8"))
+    print(f"\n{comparison(paper, ours)}\n", flush=True)
+    if quick or report.skipped:
+        why = "a quick run" if quick else f"a run without {', '.join(report.skipped)}"
+        print(f"{folder.name}: ours.json and README.md were left alone by {why}.", flush=True)
+    else:
+        write(folder / "ours.json", json.dumps(ours, indent=1, ensure_ascii=False) + "\n")
+        readme = folder / "README.md"
+        write(readme, insert(readme.read_text(encoding="utf-8"), comparison(paper, ours)))
+    return all(check["holds"] for check in report.checks)
+
+
+def _facts(report: Report) -> dict[str, Any]:
+    return {name: getattr(report, name) for name in ("data", "results", "checks", "skipped")}
