@@ -2,7 +2,7 @@
 
 A paper's folder holds
 
-- ``paper.json``: the citation; tables of rows with a ``key``, a ``label``, ``where`` in the paper the figures stand, and
+- ``paper.json``: the citation; tables of rows with a ``key``, a ``label``, ``where`` in the paper they stand, and
   the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet and why;
 - ``run.py``: ``run(report, quick)``, which loads data, fits models and puts what it finds into the report;
 - ``ours.json``: what a full run found, with seed, versions and seconds; never edited by hand;

@@ -20,8 +20,10 @@ from smaller.solvers.path import null_point, solve_path
 
 
 def draw(seed):
-    """A random problem: n < p and n > p; 2, 3, 4 or 10 classes; dense and sparse; both parametrisations; weights, penalty
-    factors and a ridge term; always with a duplicated, a constant and a badly scaled column."""
+    """A random problem, always with a duplicated, a constant and two badly scaled columns.
+
+    n < p and n > p; 2, 3, 4 or 10 classes; dense and sparse; both parametrisations; weights, factors, a ridge term.
+    """
     rng = np.random.default_rng(seed)
     n, d = [(60, 9), (30, 45), (120, 14)][seed % 3]
     m = [2, 3, 10, 4][seed % 4]

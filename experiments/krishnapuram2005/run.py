@@ -1,7 +1,7 @@
 """Table 2 and the remarks of Section 5 of Krishnapuram, Carin, Figueiredo and Hartemink (2005).
 
-As in the paper, the kernel's width is chosen for the SVM by cross-validation on the training samples and then used by all
-methods; each method's own strength is chosen by cross-validation on the training samples; SMLR and RMLR have m - 1 weight
+As in the paper, the kernel's width is chosen for the SVM by cross-validation on the training samples and used by all
+methods; each method's own strength is chosen by cross-validation there too; SMLR and RMLR have m - 1 weight
 vectors and, on kernels, no intercept; basis functions are counted as non-zero weights. README.md says what the paper
 leaves open and how it was filled in.
 """
@@ -229,7 +229,7 @@ def other_preprocessing(report: Report) -> None:
 
 
 def in_hindsight(report: Report, name: str) -> None:
-    """The smallest total of test errors that any one pair of width and strength has: a bound for every honest choice."""
+    """The smallest total of test errors that any pair of width and strength has: a bound for every honest choice."""
     problem = PROBLEMS[name]
     if (bunch := _load(report, problem)) is None:
         return

@@ -42,7 +42,7 @@ def warm_start(report: Report) -> None:
 
 
 def smooth(report: Report, name: str, limit: float) -> None:
-    """CG and BFGS on the smoothed objective of an RBF classifier (gamma = 1 / p, lambda = 0.1), to 1e-6 of the optimum."""
+    """CG and BFGS on the smoothed objective of an RBF classifier (gamma = 1 / p, lambda = 0.1), to 1e-6."""
     if (bunch := report.load(name.title(), LOADERS[name])) is None:
         return
     rows = bunch.get("train", np.arange(len(bunch.target)))
