@@ -3,7 +3,7 @@
 A paper's folder holds
 
 - ``paper.json``: the citation; tables of rows with a ``key``, a ``label``, ``where`` in the paper they stand, and
-  the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet and why;
+  the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet;
 - ``run.py``: ``run(report, quick)``, which loads data, fits models and puts what it finds into the report;
 - ``ours.json``: what a full run found, with seed, versions and seconds; never edited by hand;
 - ``README.md``: the comparison between the two, drawn between two markers, and the words around it.
@@ -50,8 +50,9 @@ class Report:
 
     def skip(self, what: str, why: str) -> None:
         """Name what did not run."""
+        if what not in self.skipped:
+            print(f"  SKIPPED {what}: {why}", flush=True)
         self.skipped[what] = why
-        print(f"  SKIPPED {what}: {why}", flush=True)
 
     def load(self, name: str, loader: Callable[[], Any]) -> Any:
         """Load a data set and note where it came from, or note that it is missing and return None."""
@@ -135,7 +136,7 @@ def carry_out(folder: Path, run: Callable[[Report, bool], None], quick: bool) ->
         run(report, quick)
     ours = {"seed": report.seed, "versions": versions(), "seconds": round(seconds(), 1), **_facts(report)}
     paper = json.loads((folder / "paper.json").read_text(encoding="utf-8"))
-    print(f"\n{comparison(paper, ours)}\n", flush=True)
+    print(f"\n{comparison(_rows_run(paper, ours) if quick else paper, ours)}\n", flush=True)
     if quick or report.skipped:
         why = "a quick run" if quick else f"a run without {', '.join(report.skipped)}"
         print(f"{folder.name}: ours.json and README.md were left alone by {why}.", flush=True)
@@ -144,6 +145,13 @@ def carry_out(folder: Path, run: Callable[[Report, bool], None], quick: bool) ->
         readme = folder / "README.md"
         write(readme, insert(readme.read_text(encoding="utf-8"), comparison(paper, ours)))
     return all(check["holds"] for check in report.checks)
+
+
+def _rows_run(paper: dict, ours: dict) -> dict:
+    """Keep the rows that a quick run has something to say about."""
+    run = ours["results"]
+    tables = [{**table, "rows": [row for row in table["rows"] if row["key"] in run]} for table in paper["tables"]]
+    return {**paper, "tables": [table for table in tables if table["rows"]]}
 
 
 def _facts(report: Report) -> dict[str, Any]:

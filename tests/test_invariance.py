@@ -346,12 +346,13 @@ def test_units_do_not_matter_when_standardised(model, as_given):
     assert_allclose(found.coef_ * unit, expected.coef_, **SAME)
 
 
+@pytest.mark.parametrize("shift", [1e6, 3e7])
 @pytest.mark.parametrize("model", LINEAR, ids=repr)
-def test_standardize_survives_columns_far_from_zero(model):
-    """A mean of a million standard deviations costs digits of the data, not the answer."""
+def test_standardize_survives_columns_far_from_zero(model, shift):
+    """A mean of millions of standard deviations (a date in seconds) costs digits of the data, not the answer."""
     X, y = clusters()
     shifted = X.copy()
-    shifted[:, 0] += 1e6
+    shifted[:, 0] += shift
     model = clone(model).set_params(standardize=True, tol=1e-6)
     expected, found = clone(model).fit(X, y), clone(model).fit(shifted, y)
     assert_allclose(found.coef_, expected.coef_, atol=1e-3)

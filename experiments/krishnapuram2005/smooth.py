@@ -16,7 +16,7 @@ SMOOTHING = 1e-10
 
 
 class Trace(NamedTuple):
-    """How far an optimiser came: seconds to the target (None if never), its last objective, and seconds in all."""
+    """How far an optimiser came: seconds to the target (None if never), its best objective, and seconds in all."""
 
     seconds_to_target: float | None
     objective: float

@@ -17,6 +17,7 @@ from smaller import SMLR, datasets
 from smaller.basis import Precomputed
 
 TOL = 1e-6
+LAM = 0.1
 LOADERS = {"iris": datasets.load_iris, "crabs": datasets.load_crabs}
 
 
@@ -24,15 +25,13 @@ def warm_start(report: Report) -> None:
     """Thirty fits to thirty training sets of Colon, each from zero or from the estimate before it."""
     if (bunch := report.load("Colon", datasets.load_colon)) is None:
         return
-    y = bunch.target
-    X = datasets.golub_preprocess(bunch.data, np.arange(len(y)), floor=None, ceiling=None) / np.sqrt(
-        bunch.data.shape[1]
-    )
+    y, every = bunch.target, np.arange(len(bunch.target))
+    X = datasets.golub_preprocess(bunch.data, every, floor=None, ceiling=None) / np.sqrt(bunch.data.shape[1])
     rows = [train for train, _ in ShuffleSplit(30, test_size=12, random_state=report.seed).split(X)]
     for solver in ("component-wise", "newton"):
         seconds, objectives = {}, {}
         for warm in (False, True):
-            model = SMLR(lam=0.1, solver=solver, parametrization="reference", tol=TOL, warm_start=warm)
+            model = SMLR(lam=LAM, solver=solver, parametrization="reference", tol=TOL, warm_start=warm)
             start = time.perf_counter()
             objectives[warm] = [model.fit(X[train], y[train]).objective_ for train in rows]
             seconds[warm] = time.perf_counter() - start
@@ -42,11 +41,11 @@ def warm_start(report: Report) -> None:
 
 
 def smooth(report: Report, name: str, limit: float) -> None:
-    """CG and BFGS on the smoothed objective of an RBF classifier (gamma = 1 / p, lambda = 0.1), to 1e-6."""
+    """CG and BFGS on the smoothed objective of an RBF classifier (gamma = 1 / p), to 1e-6 of the optimum."""
     if (bunch := report.load(name.title(), LOADERS[name])) is None:
         return
     rows = bunch.get("train", np.arange(len(bunch.target)))
-    X, y, lam = StandardScaler().fit_transform(bunch.data[rows]), bunch.target[rows], 0.1
+    X, y, lam = StandardScaler().fit_transform(bunch.data[rows]), bunch.target[rows], LAM
     H = rbf_kernel(X, gamma=1 / X.shape[1])
     model = SMLR(lam=lam, basis=Precomputed(), parametrization="reference", fit_intercept=False, tol=TOL / 10)
     ours = min(_seconds(lambda: model.fit(H, y)) for _ in range(5))

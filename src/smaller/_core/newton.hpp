@@ -69,7 +69,10 @@ public:
         int last_sweeps = 10;
         for (;; ++out.steps) {
             out.violation = gradient();
-            if (out.violation <= target || out.steps >= max_steps || out.stalled) return out;
+            if (out.violation <= target || out.steps >= max_steps || out.stalled) {
+                if (D.intercept) settle_intercepts(out.objective);
+                return out;
+            }
             const double tolerance = std::max(forcing * out.violation, ROUNDING);
             std::fill(d.begin(), d.end(), 0.0);
             std::fill(db.begin(), db.end(), 0.0);
@@ -137,6 +140,48 @@ private:
                 center[i] = D.intercept && total_q[l] > 0.0 ? xq[i] / total_q[l] : 0.0;
                 h[i] = X.spread(A.feature[i], center[i], &q[l * n], total_q[l]) + A.l2[i];
             }
+    }
+
+    // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact.
+    void settle_intercepts(double& objective) {
+        for (double last = 1.0; ; ) {
+            double worst = 0.0;
+            for (size_t l = 0; l < k; ++l) worst = std::max(worst, std::abs(gb[l]) / total_s);
+            if (worst <= 1e-14 || !(worst < 0.5 * last)) return;
+            last = worst;
+            intercept_curvature();
+            for (size_t l = 0; l < k; ++l) db[l] = -gb[l];
+            forward(corner.data(), db.data(), k);
+            backward(corner.data(), db.data(), k);
+            for (size_t l = 0; l < k; ++l) {
+                b[l] += db[l];
+                for (size_t i = 0; i < n; ++i) F[l * n + i] += db[l];
+            }
+            std::fill(d.begin(), d.end(), 0.0);
+            objective = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
+            for (size_t l = 0; l < k; ++l) {
+                for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (P[l * n + i] - D.Y[l * n + i]);
+                gb[l] = sum(v.data(), n);
+            }
+        }
+    }
+
+    // The Cholesky factor of the Hessian in the intercepts. Equal shifts of all classes change nothing, so in the
+    // symmetric parametrisation their curvature may be anything positive.
+    void intercept_curvature() {
+        corner.assign(k * k, 0.0);
+        for (size_t l = 0; l < k; ++l)
+            for (size_t other = l; other < k && !(gaussian && other > l); ++other) {
+                const double *p = &P[l * n], *po = &P[other * n];
+                for (size_t i = 0; i < n; ++i)
+                    v[i] = D.s[i] * (gaussian ? 1.0 : p[i] * ((other == l ? 1.0 : 0.0) - po[i]));
+                corner[l * k + other] = corner[other * k + l] = sum(v.data(), n);
+            }
+        double trace = 0.0;
+        for (size_t l = 0; l < k; ++l) trace += corner[l * k + l];
+        for (size_t t = 0; t < k * k; ++t) corner[t] += D.family == SYMMETRIC ? trace / (k * k) : 0.0;
+        for (size_t l = 0; l < k; ++l) corner[l * k + l] += 1e-14 * trace + 1e-300;
+        factor_cholesky(corner.data(), k);
     }
 
     // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
@@ -284,13 +329,12 @@ private:
         return sweeps;
     }
 
-    // H over the active coordinates; `border` between them and the intercepts, `corner` between intercepts.
+    // H over the active coordinates; `border` between them and the intercepts.
     void form_hessian(size_t a) {
         H.assign(a * a, 0.0);
         slope.resize(a);
         z.assign(n, 0.0);
         border.assign(a * k, 0.0);
-        corner.assign(k * k, 0.0);
         std::vector<double> weight(n);
         for (size_t c = 0; c < a; ++c) slope[c] = g[active[c]];
         const auto end_of = [&](size_t c, size_t l) {
@@ -313,7 +357,6 @@ private:
                     X.gather_out(column, z.data());
                 }
                 if (!D.intercept) continue;
-                corner[l * k + other] = corner[other * k + l] = sum(weight.data(), n);
                 for (size_t e = from; e < to && other != l; ++e)
                     border[e * k + l] = X.dot(A.feature[active[e]], weight.data());
             }
@@ -321,14 +364,9 @@ private:
         for (size_t c = 0; c < a; ++c) H[c * a + c] += A.l2[active[c]];
     }
 
-    // The model with its intercepts at their best: the Schur complement of their block. Equal shifts of all classes
-    // change nothing, so in the symmetric parametrisation their curvature may be anything positive.
+    // The model with its intercepts at their best: the Schur complement of their block.
     void eliminate_intercepts(size_t a) {
-        double trace = 0.0;
-        for (size_t l = 0; l < k; ++l) trace += corner[l * k + l];
-        for (size_t t = 0; t < k * k; ++t) corner[t] += D.family == SYMMETRIC ? trace / (k * k) : 0.0;
-        for (size_t l = 0; l < k; ++l) corner[l * k + l] += 1e-14 * trace + 1e-300;
-        factor_cholesky(corner.data(), k);
+        intercept_curvature();
         reduced = border;  // L^-1 of each row
         for (size_t c = 0; c < a; ++c) forward(corner.data(), &reduced[c * k], k);
         std::vector<double> target(gb);

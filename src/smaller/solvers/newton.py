@@ -21,7 +21,14 @@ POLISH_WORK = 2_000_000
 FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
 
 
-def newton(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, screen: float = 1.0) -> Solution:
+def newton(
+    objective: Posterior,
+    W: np.ndarray,
+    tol: float,
+    max_iter: int,
+    screen: float = 1.0,
+    F: np.ndarray | None = None,
+) -> Solution:
     """Minimise to a relative duality gap of tol.
 
     Parameters
@@ -29,11 +36,13 @@ def newton(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, scree
     screen : float
         Along a path, weights with \\|gradient\\| above this fraction of their l1 join the working set at once: the
         sequential strong rule of Tibshirani et al. (2012) has ``2 - previous lam / lam``.
+    F : ndarray, optional
+        The scores of W, where they are known.
     """
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
     history = History(objective)
-    point = settle(objective, W, tol)
+    point = settle(objective, W, tol, F)
     chosen = np.empty(0, dtype=np.intp)
     sweeps = 0
     status = Status.MAX_ITER

@@ -22,9 +22,9 @@ def solve_path(
 ) -> Iterator[Solution]:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
     W = objective.start() if W is None else W
-    previous = None
+    previous = F = None
     for lam in lams:
         screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0
-        solution = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen)
-        W, previous = solution.weights, lam
+        solution = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen, F)
+        W, F, previous = solution.weights, solution.scores, lam
         yield solution
