@@ -288,7 +288,11 @@ def test_fit_changes_nothing_that_was_given(data):
     """Neither parameters nor data: __init__ stores, fit sets only names that end in an underscore."""
     X, y = data
     weight, factor, basis = np.linspace(0, 2, len(y)), np.arange(6.0), Kernel("rbf")
-    for model in (SMLR(penalty_factor=factor), SMLR(basis=basis), SMLRCV([1.0, 9.0, 3.0], cv=3, penalty_factor=factor)):
+    for model in (
+        SMLR(penalty_factor=factor, class_weight="balanced"),
+        SMLR(basis=basis, class_weight={0: 2.0}),
+        SMLRCV([1.0, 9.0, 3.0], cv=3, penalty_factor=factor, class_weight="balanced"),
+    ):
         given, X_given, weight_given = model.get_params(deep=False).copy(), X.copy(), weight.copy()
         model.fit(X, y, sample_weight=weight)
         assert all(model.get_params(deep=False)[name] is value for name, value in given.items())

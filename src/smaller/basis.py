@@ -2,7 +2,7 @@
 
 A basis is a scikit-learn style object (``get_params``, ``clone``, ``basis__gamma`` in a grid search) with
 ``fit(X, sample_weight)`` and ``transform(X, columns)``; only the columns a model kept are computed for a prediction.
-A weight is a repetition: centres are the distinct rows, widths are weighted.
+A weight is a repetition: centres are the distinct rows of positive weight, widths are weighted.
 """
 
 from __future__ import annotations
@@ -114,10 +114,11 @@ class Kernel(BaseEstimator):
         """Find the centres and the width."""
         if not callable(self.kernel):
             choose("Kernel: kernel", self.kernel, KERNELS)
-        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and float(self.gamma) > 0):
+        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and 0 < float(self.gamma) < math.inf):
             raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
         # In the order of their values, so that it does not depend on the order of the rows.
-        self.center_index_ = _distinct_rows(X)
+        positive = np.flatnonzero(sample_weight > 0)
+        self.center_index_ = positive[_distinct_rows(X if len(positive) == X.shape[0] else X[positive])]
         _refuse_if_too_large(X.shape[0], len(self.center_index_), X.dtype.itemsize, "a kernel basis")
         self.centers_ = X[self.center_index_]
         self.gamma_ = _inverse_variance(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
@@ -130,18 +131,14 @@ class Kernel(BaseEstimator):
         if centers.shape[0] == 0:
             return np.empty((X.shape[0], 0), dtype=X.dtype)
         if callable(self.kernel):
-            return self._check(np.asarray(self.kernel(X, centers), dtype=X.dtype), X.shape[0], centers.shape[0])
+            Phi = np.asarray(self.kernel(X, centers), dtype=X.dtype)
+            if Phi.shape != (X.shape[0], centers.shape[0]):
+                raise ValueError(
+                    f"The kernel function must return a matrix of shape {(X.shape[0], centers.shape[0])} here; "
+                    f"got {Phi.shape}."
+                )
+            return Phi
         return KERNELS[self.kernel](X, centers, self.gamma_, self.degree, self.coef0)
-
-    @staticmethod
-    def _check(Phi: np.ndarray, rows: int, columns: int) -> np.ndarray:
-        if Phi.shape != (rows, columns):
-            raise ValueError(
-                f"The kernel function must return a matrix of shape {(rows, columns)} here; got {Phi.shape}."
-            )
-        if not np.isfinite(Phi).all():
-            raise ValueError("The kernel function returned NaN or infinity; its values must be finite.")
-        return Phi
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """One name for each centre."""
@@ -158,16 +155,9 @@ class Precomputed(BaseEstimator):
                 "A precomputed kernel must be square in fit, one row and one column for each training sample; "
                 f"got shape {X.shape}. In predict it has one column for each training sample."
             )
-        return self._keep(np.sort(_distinct_rows(X.T)))
-
-    def fit_positive(self, X, positive: np.ndarray) -> Precomputed:
-        """As fit, for the rows of positive weight: the others are no centres either."""
-        kept = np.flatnonzero(positive)
-        return self._keep(kept[np.sort(_distinct_rows(X[positive][:, positive].T))])
-
-    def _keep(self, index: np.ndarray) -> Precomputed:
-        self.center_index_ = index
-        self.n_columns_ = len(index)
+        positive = np.flatnonzero(sample_weight > 0)
+        self.center_index_ = np.sort(positive[_distinct_rows(X[positive][:, positive].T)])
+        self.n_columns_ = len(self.center_index_)
         return self
 
     def transform(self, X, columns: np.ndarray | None = None):

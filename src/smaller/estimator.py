@@ -19,7 +19,6 @@ from .solvers import Solution
 class Sample(NamedTuple):
     """Checked training data: rows of positive weight only."""
 
-    X: Any
     y: np.ndarray
     weight: np.ndarray
     offset: np.ndarray | None
@@ -77,26 +76,19 @@ class Estimator(BaseEstimator):
         _core.tell_if_slow()
         basis = as_basis(self.basis)
         X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=False)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         offset = None if offset is None else _check_offset(offset, X.shape[0])
-        X, y, weight, offset, basis = self._positive(X, y, weight, offset, basis)
-        y, weight, offset = encode(y, weight, offset)
-        Phi = basis.transform(X)
-        return Sample(X, y, weight, offset, basis, as_design(Phi, self.fit_intercept))
-
-    def _positive(self, X, y, weight, offset, basis):
-        positive = weight > 0
-        if positive.all():
-            return X, y, weight, offset, basis.fit(X, weight)
-        if not positive.any():
+        rows = np.flatnonzero(weight > 0)
+        if not len(rows):
             raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-        if isinstance(basis, Precomputed):
-            basis.fit(X, weight).fit_positive(X, positive)
-            X = X[positive]
-        else:
-            X = X[positive]
-            basis.fit(X, weight[positive])
-        return X, y[positive], weight[positive], None if offset is None else offset[positive], basis
+        every = len(rows) == X.shape[0]
+        offset = offset if offset is None or every else offset[rows]
+        y, weight[rows], offset = encode(y[rows], weight[rows], offset)
+        basis.fit(X, weight)
+        Phi = basis.transform(X if every else X[rows])
+        if not np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all():
+            raise ValueError(f"The basis {basis!r} returned NaN or infinity for X; scale X, or change its parameters.")
+        return Sample(y, weight[rows], offset, basis, as_design(Phi, self.fit_intercept))
 
     def _scale(self, sample: Sample) -> np.ndarray:
         """Weighted standard deviations of the design's columns (about 0 when there is no intercept)."""
@@ -113,7 +105,7 @@ class Estimator(BaseEstimator):
             return
         worst = max(missed, key=lambda solution: solution.gap)
         facts = {"n_iter": worst.n_iter, "gap": worst.gap, "violation": worst.violation, "tol": tol}
-        where = f" ({len(missed)} of the {len(solutions)} fits of the path)" if len(solutions) > 1 else ""
+        where = f" (the worst of {len(missed)} such fits)" if len(missed) > 1 else ""
         warn(f"{type(self).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
 
     def _columns(self, X):

@@ -36,13 +36,6 @@ class Multinomial:
         """P - Y."""
         return P - Y
 
-    def probabilities(self, F: np.ndarray) -> np.ndarray:
-        """Probabilities of all classes, the reference last."""
-        if self.reference:
-            F = np.column_stack([F, np.zeros(len(F))])
-        E = np.exp(F - F.max(axis=1, keepdims=True))
-        return E / E.sum(axis=1, keepdims=True)
-
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
         """s P_l (delta_lr - P_r)."""
         return s * P[:, left] * ((left == right) - P[:, right])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, prediction_offset, split
@@ -35,7 +36,7 @@ class MultinomialModel(ClassifierMixin, Estimator):
         "tol": [Interval(Real, 0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
-        "random_state": [Interval(Integral, 0, None, closed="left"), None],
+        "random_state": ["random_state"],
     }
 
     # -- posing the problem
@@ -85,7 +86,9 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
     def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
         solver, iterations = SOLVERS[self.solver]
-        options: dict[str, Any] = {"seed": self.random_state or 0} if self.solver.startswith("component-wise") else {}
+        options: dict[str, Any] = {}
+        if self.solver.startswith("component-wise") and self.random_state is not None:
+            options["seed"] = check_random_state(self.random_state).randint(2**31)
         start = self._start(objective, classes)
         return solver(objective, start, self.tol, self.max_iter or iterations, **options)
 
@@ -124,8 +127,10 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
     def _tell_empty(self, objective: Posterior) -> None:
         largest = objective.largest_strength(null_point(objective))
+        plain = objective.design.intercept and objective.offset is None
+        what = "the class frequencies" if plain else "without any"
         warn(
-            f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g} and predicts the class frequencies; "
+            f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g} and predicts {what}; "
             f"weights appear below lam={largest:.3g}.",
             EmptyModelWarning,
         )
@@ -199,8 +204,9 @@ class SMLR(SparseMultinomialModel):
         Iterations, as the solver counts them; None is the solver's own limit.
     warm_start : bool, default=False
         Start from the last fit's weights.
-    random_state : int, default=None
-        Seed of the visiting schedule of the component-wise solver; the optimum does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the visiting schedule of the component-wise solver, None being always the same one; the optimum does
+        not depend on it.
 
     Attributes
     ----------

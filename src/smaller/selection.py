@@ -41,7 +41,13 @@ def cross_validated_scores(
     splits = list(splits)
     if not splits:
         raise ValueError("cv must give at least one fold; got none.")
-    return np.array(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(score_fold)(*split) for split in splits))
+    scores = np.array(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(score_fold)(*split) for split in splits))
+    if not np.isfinite(scores).all():
+        fold = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
+        raise ValueError(
+            f"scoring gave a score that is not finite in fold {fold} of cv; use larger folds, or another scorer."
+        )
+    return scores
 
 
 def choose_strength(scores: np.ndarray, rule: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import signature
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -11,13 +12,16 @@ from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring
+from sklearn.metrics._scorer import _BaseScorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import _check_sample_weight
 
 from .design import as_design
 from .encoding import centred_offset, split
+from .errors import Status
 from .estimator import Sample
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel
 from .objective import Posterior
@@ -86,9 +90,14 @@ def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **paramet
     """
     model = SMLR(**parameters)
     model._validate_params()
+    for name in ("lam", "solver", "warm_start", "random_state"):
+        if name in parameters:
+            raise ValueError(f"path takes no {name}: it follows lams, with warm starts, by the Newton solver.")
     _, objective, classes = model._pose(X, y, sample_weight, offset)
     grid = _grid(objective, lams, eps)
-    return _collect(model, objective, classes, grid, _solutions(model, objective, grid))
+    solutions = _solutions(model, objective, grid)
+    model._report(solutions, model.tol)
+    return _collect(objective, classes, grid, solutions)
 
 
 def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
@@ -98,7 +107,7 @@ def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
         largest = unit.largest_strength(null_point(unit))
     else:
         largest = 0.0
-    return strength_grid(largest, lams, eps, objective.design.n < objective.design.d)
+    return strength_grid(largest, lams, eps, objective.s.sum() < objective.design.d)
 
 
 def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
@@ -106,9 +115,12 @@ def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
     return list(solve_path(objective, grid, model.tol, iterations))
 
 
-def _collect(model, objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
-    model._report(solutions, model.tol)
-    coefs, intercepts = zip(*(split(s.weights, objective, len(classes)) for s in solutions), strict=True)
+def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
+    parts = [
+        split(solution.weights, objective.with_prior(objective.prior.with_strength(lam)), len(classes))
+        for lam, solution in zip(grid, solutions, strict=True)
+    ]
+    coefs, intercepts = zip(*parts, strict=True)
     return Path(
         lams=grid,
         sparse_coefs=[sparse.csr_array(coef) for coef in coefs],
@@ -225,9 +237,10 @@ class SMLRCV(SparseMultinomialModel):
         scores = cross_validated_scores(fold, splits, self.n_jobs)
         best = choose_strength(scores, self.rule)
         solutions = _solutions(self, objective, grid[: best + 1])
+        self._report([*solutions, *fold.missed], self.tol)
         chosen = objective.with_prior(objective.prior.with_strength(grid[best]))
         self._adopt(sample, chosen, classes, solutions[-1])
-        self.path_ = _collect(self, objective, classes, grid[: best + 1], solutions)
+        self.path_ = _collect(objective, classes, grid[: best + 1], solutions)
         self.lam_, self.lams_, self.scores_ = float(grid[best]), grid, scores
         return self
 
@@ -247,8 +260,10 @@ class _Fold:
 
     def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray, classes: np.ndarray):
         self.model, self.grid, self.classes = model, grid, classes
+        self.missed: list[Solution] = []  # fits that did not reach their certificate
         self.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-        self.y, self.sample_weight, self.offset = column_or_1d(y), sample_weight, offset
+        self.y, self.offset = column_or_1d(y), offset
+        self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, self.X)
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
         part = self._single_model(train)
@@ -256,8 +271,12 @@ class _Fold:
         sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))
         score = self._score_by(part, sample, objective, classes, train, test)
         iterations = self.model.max_iter or SOLVERS["newton"][1]
-        path = solve_path(objective, self.grid, self.model.tol, iterations)
-        return np.array([score(lam, solution) for lam, solution in zip(self.grid, path, strict=True)])
+        values = []
+        for lam, solution in zip(self.grid, solve_path(objective, self.grid, self.model.tol, iterations), strict=True):
+            values.append(score(lam, solution))
+            if solution.status is not Status.CONVERGED:
+                self.missed.append(solution)
+        return np.array(values)
 
     def _single_model(self, train: np.ndarray) -> _FoldModel:
         """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
@@ -300,13 +319,15 @@ class _Fold:
         if self.model.scoring is None:
             return _LogLikelihood(sample, objective, classes, X, y, weight, offset)
         scorer = check_scoring(part, scoring=self.model.scoring)
-        keywords = {} if weight is None else {"sample_weight": weight}
+        weighted = isinstance(scorer, _BaseScorer) or "sample_weight" in signature(scorer).parameters
+        keywords = {"sample_weight": weight} if weighted and weight is not None else {}
 
         part.held_out_offset = offset
 
         def score(lam: float, solution: Solution) -> float:
             part.lam = lam
-            part.coef_, part.intercept_ = split(solution.weights, objective, len(classes))
+            weighed = objective.with_prior(objective.prior.with_strength(lam))
+            part.coef_, part.intercept_ = split(solution.weights, weighed, len(classes))
             part.classes_, part.basis_ = classes, sample.basis
             part.support_ = np.flatnonzero(part.coef_.any(axis=0))
             return scorer(part, X, y, **keywords)

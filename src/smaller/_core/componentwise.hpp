@@ -23,7 +23,7 @@ public:
             residual(l);
             if (D.intercept) worst = std::max(worst, move_intercept(l));
             for (; i < A.size && static_cast<size_t>(A.klass[i]) == l; ++i) {
-                if (!visit[i] || !(bound[i] > 0.0)) continue;
+                if (!visit[i]) continue;
                 const double slope = gradient(i);
                 worst = std::max(worst, kkt(A.w[i], slope, A.l1[i]) / A.scale[i]);
                 const double change = step(i, slope);
@@ -49,7 +49,6 @@ public:
             size_t best = A.size;
             double best_gain = 0.0, best_change = 0.0;
             for (size_t i = 0; i < A.size; ++i) {
-                if (!(bound[i] > 0.0)) continue;
                 const double slope = gradient(i), change = step(i, slope), w = A.w[i];
                 if (t == 0) worst = std::max(worst, kkt(w, slope, A.l1[i]) / A.scale[i]);
                 const double gain = -change * (slope + 0.5 * (bound[i] + A.l2[i]) * change) -
@@ -86,8 +85,7 @@ private:
     }
 
     double step(size_t i, double slope) const {
-        const double curvature = bound[i] + A.l2[i];
-        return soft(A.w[i] - slope / curvature, A.l1[i] / curvature) - A.w[i];
+        return minimiser(A.w[i], slope, bound[i] + A.l2[i], A.l1[i]) - A.w[i];
     }
 
     void move(size_t i, double change) {
@@ -96,6 +94,10 @@ private:
         b[l] -= center[i] * change;
         X.add_centred(A.feature[i], center[i], change, F + l * n);
         X.tilt(A.feature[i], center[i], change, &e[l * n], total.data());
+        // A move that takes nearly all of a row's total away, or multiplies it, leaves only rounding errors behind.
+        bool spoilt = false;
+        for (size_t r = 0; r < n; ++r) spoilt |= !(total[r] > 1e-6 && total[r] < 1e6);
+        if (spoilt) exponentials(F, n, k, D.family == REFERENCE, e.data(), total.data());
     }
 
     double move_intercept(size_t l) {

@@ -20,6 +20,12 @@ inline double soft(double z, double threshold) {
     return z > threshold ? z - threshold : (z < -threshold ? z + threshold : 0.0);
 }
 
+// Where slope d + curvature d^2 / 2 + l1 |w + d| is least, as w + d. Without curvature it falls towards 0, or for ever.
+inline double minimiser(double w, double slope, double curvature, double l1) {
+    if (curvature > 0.0) return soft(w - slope / curvature, l1 / curvature);
+    return l1 > 0.0 && std::abs(slope) <= l1 ? 0.0 : w;
+}
+
 // Distance of -g to the subdifferential of l1 |w|, g the gradient of everything smooth.
 inline double kkt(double w, double g, double l1) {
     if (w > 0) return std::abs(g + l1);
@@ -118,6 +124,11 @@ private:
             for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
             gb[l] = sum(v.data(), n);
             if (D.intercept) worst = std::max(worst, std::abs(gb[l]) / total_s);
+            if (D.intercept && std::abs(gb[l]) <= 1e-9 * total_s) {
+                // What rounding left in a fitted intercept must not be multiplied by the means of the columns.
+                add(v.data(), D.s, 0.0, -gb[l] / total_s, n);
+                gb[l] = 0.0;
+            }
             for (size_t i = first[l]; i < first[l + 1]; ++i) {
                 g[i] = X.dot(A.feature[i], v.data()) + A.l2[i] * A.w[i];
                 worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
@@ -144,9 +155,13 @@ private:
 
     // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact.
     void settle_intercepts(double& objective) {
-        for (double last = 1.0; ; ) {
+        for (double last = 1.0;;) {
             double worst = 0.0;
-            for (size_t l = 0; l < k; ++l) worst = std::max(worst, std::abs(gb[l]) / total_s);
+            for (size_t l = 0; l < k; ++l) {
+                for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (P[l * n + i] - D.Y[l * n + i]);
+                gb[l] = sum(v.data(), n);
+                worst = std::max(worst, std::abs(gb[l]) / total_s);
+            }
             if (worst <= 1e-14 || !(worst < 0.5 * last)) return;
             last = worst;
             intercept_curvature();
@@ -159,10 +174,6 @@ private:
             }
             std::fill(d.begin(), d.end(), 0.0);
             objective = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
-            for (size_t l = 0; l < k; ++l) {
-                for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (P[l * n + i] - D.Y[l * n + i]);
-                gb[l] = sum(v.data(), n);
-            }
         }
     }
 
@@ -243,9 +254,9 @@ private:
         }
         for (size_t i = first[l]; i < first[l + 1]; ++i) {
             const double w = A.w[i] + d[i];
-            if ((!all && w == 0.0) || !(h[i] > 0.0)) continue;
+            if (!all && w == 0.0) continue;
             const double slope = X.dot(A.feature[i], lazy, xq[i]) + A.l2[i] * w;
-            const double move = soft(w - slope / h[i], A.l1[i] / h[i]) - w;
+            const double move = minimiser(w, slope, h[i], A.l1[i]) - w;
             if (move == 0.0) continue;
             X.move(A.feature[i], center[i], move, lazy);
             d[i] += move;
@@ -389,9 +400,8 @@ private:
         double moved = 0.0;
         for (size_t c = 0; c < a; ++c) {
             const double curvature = H[c * a + c];
-            if (!(curvature > 0.0)) continue;
             const size_t i = active[c];
-            const double w = A.w[i] + d[i], move = soft(w - slope[c] / curvature, A.l1[i] / curvature) - w;
+            const double w = A.w[i] + d[i], move = minimiser(w, slope[c], curvature, A.l1[i]) - w;
             if (move == 0.0) continue;
             d[i] += move;
             moved = std::max(moved, std::abs(move) * curvature / A.scale[i]);

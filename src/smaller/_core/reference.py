@@ -62,6 +62,13 @@ def _soft(z, threshold):
     return np.sign(z) * max(abs(z) - threshold, 0.0)
 
 
+def _minimiser(w, slope, curvature, l1):
+    """Where slope d + curvature d^2 / 2 + l1 |w + d| is least, as w + d; without curvature 0, or no end."""
+    if curvature > 0:
+        return _soft(w - slope / curvature, l1 / curvature)
+    return 0.0 if l1 > 0 and abs(slope) <= l1 else w
+
+
 def _kkt(w, g, l1):
     return np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0.0))
 
@@ -84,10 +91,12 @@ def newton(*arguments):
     stalled = False
     while True:
         R = s[:, None] * (P - Y)
+        left = R.sum(axis=0)
+        if intercept:
+            # What rounding left in a fitted intercept must not be multiplied by the means of the columns.
+            R -= np.outer(s, np.where(np.abs(left) <= 1e-9 * s.sum(), left, 0.0) / s.sum())
         g = np.array([X.dot(j, R[:, at]) for j, at in zip(feature, klass, strict=True)]) + l2 * w
-        violation = max(
-            float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(R.sum(axis=0)).max() / s.sum() * intercept
-        )
+        violation = max(float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(left).max() / s.sum() * intercept)
         if violation <= target or steps >= max_steps or stalled:
             if intercept:
                 _settle_intercepts(b, F, Y, s, family, P)
@@ -163,10 +172,10 @@ def _model_minimum(X, feature, klass, w, P, R, s, l1, l2, scale, family, interce
                 moved = max(moved, abs(slope) / s.sum())
             for i in range(first[at], first[at + 1]):
                 now = w[i] + D[i]
-                if (not every and now == 0.0) or not h[i] > 0:
+                if not every and now == 0.0:
                     continue
                 slope = X.dot(feature[i], v) + l2[i] * now
-                move = _soft(now - slope / h[i], l1[i] / h[i]) - now
+                move = _minimiser(now, slope, h[i], l1[i]) - now
                 if move != 0.0:
                     X.add(feature[i], center[i], move, v, Q[:, at])
                     X.add(feature[i], center[i], move, E[:, at])
@@ -204,22 +213,20 @@ def componentwise(*arguments):
 
     def proposal(i, v):
         slope = X.dot(feature[i], v) - center[i] * v.sum() + l2[i] * w[i]
-        curvature = bound[i] + l2[i]
-        return slope, _soft(w[i] - slope / curvature, l1[i] / curvature) - w[i]
+        return slope, _minimiser(w[i], slope, bound[i] + l2[i], l1[i]) - w[i]
 
     def move(i, change):
         w[i] += change
         b[klass[i]] -= center[i] * change
         X.add(feature[i], center[i], change, F[:, klass[i]])
 
-    usable = np.flatnonzero(bound > 0)
     if greedy:
         for update in range(len(visit)):
             if intercept:
                 worst = max([worst] + [move_intercept(at) for at in range(F.shape[1])])
             V = np.column_stack([residual(at) for at in range(F.shape[1])])
             best, best_gain, best_change = -1, 0.0, 0.0
-            for i in map(int, usable):
+            for i in range(len(w)):
                 slope, change = proposal(i, V[:, klass[i]])
                 if update == 0:
                     worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
@@ -234,7 +241,7 @@ def componentwise(*arguments):
         if intercept:
             worst = max(worst, move_intercept(at))
         v = residual(at)
-        for i in usable[(klass[usable] == at) & (visit[usable] != 0)]:
+        for i in np.flatnonzero((klass == at) & (visit != 0)).tolist():
             slope, change = proposal(i, v)
             worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
             if change != 0.0:

@@ -38,7 +38,7 @@ class Design:
 
     def _split(self, rows: np.ndarray | None) -> tuple[np.ndarray | None, bool]:
         """The matrix columns among `rows`, and whether the intercept is one of them."""
-        if rows is None:
+        if rows is None or len(rows) == self.d + self.intercept:
             return None, self.intercept
         return rows[rows < self.d], bool(len(rows) and rows[-1] == self.d)
 

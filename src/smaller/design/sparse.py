@@ -17,7 +17,7 @@ class SparseDesign(Design):
         super().__init__(X.shape[0], X.shape[1], intercept)
         csc = sparse.csc_array(X)
         if not csc.has_canonical_format:
-            csc = csc.copy() if csc.data is getattr(X, "data", None) else csc
+            csc = csc.copy()  # what the user gave is not to be sorted
             csc.sum_duplicates()
         index = np.result_type(csc.indices, csc.indptr)
         self.X = csc
