@@ -71,7 +71,7 @@ def test_every_fit_comes_with_its_certificate(name, kind, lam):
 
 @pytest.mark.parametrize("basis", ["rbf", "poly", Kernel("rbf", gamma=1.0), Kernel("linear")], ids=str)
 @pytest.mark.parametrize("kind", [SMLR, RMLR])
-@pytest.mark.parametrize("name", ["iris, standardised", "wine, standardised", "digits, standardised", "digits"])
+@pytest.mark.parametrize("name", ["iris, standardised", "wine, standardised", "digits, standardised"])
 def test_every_kernel_fit_comes_with_its_certificate(name, kind, basis):
     X, y = DATA[name]()
     model = kind(0.5, basis=basis).fit(X[:200], y[:200])

@@ -87,7 +87,8 @@ class Estimator(BaseEstimator):
         basis.fit(X, weight)
         Phi = basis.transform(X if every else X[rows])
         if not np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all():
-            raise ValueError(f"The basis {basis!r} returned NaN or infinity for X; scale X, or change its parameters.")
+            name = type(basis).__name__
+            raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
         return Sample(y, weight[rows], offset, basis, as_design(Phi, self.fit_intercept))
 
     def _scale(self, sample: Sample) -> np.ndarray:

@@ -100,9 +100,10 @@ class MultinomialModel(ClassifierMixin, Estimator):
             return W
         coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
         if coef.shape[1] == d:
-            W[:d] = coef[:k].T
-            if self.fit_intercept:
-                W[d] = self.intercept_[:k]
+            last = np.vstack([coef[:k].T, self.intercept_[:k]]) if self.fit_intercept else coef[:k].T.copy()
+            # Weights that fit the new data worse than none at all are no start.
+            if objective.value(last) <= objective.value(W):
+                return last
         return W
 
     # -- adopting the solution
@@ -128,9 +129,9 @@ class MultinomialModel(ClassifierMixin, Estimator):
     def _tell_empty(self, objective: Posterior) -> None:
         largest = objective.largest_strength(null_point(objective))
         plain = objective.design.intercept and objective.offset is None
-        what = "the class frequencies" if plain else "without any"
+        what = "only the intercept predicts (the class frequencies)" if plain else "no input has a say"
         warn(
-            f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g} and predicts {what}; "
+            f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g}: {what}; "
             f"weights appear below lam={largest:.3g}.",
             EmptyModelWarning,
         )

@@ -12,7 +12,6 @@ from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring
-from sklearn.metrics._scorer import _BaseScorer
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -319,7 +318,7 @@ class _Fold:
         if self.model.scoring is None:
             return _LogLikelihood(sample, objective, classes, X, y, weight, offset)
         scorer = check_scoring(part, scoring=self.model.scoring)
-        weighted = isinstance(scorer, _BaseScorer) or "sample_weight" in signature(scorer).parameters
+        weighted = "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
         keywords = {"sample_weight": weight} if weighted and weight is not None else {}
 
         part.held_out_offset = offset

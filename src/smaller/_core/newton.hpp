@@ -104,6 +104,7 @@ private:
     double total_s = 0.0;
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
+    static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr int MAX_SWEEPS = 1000;
     static constexpr size_t MAX_GRAM = 400;
 
@@ -123,12 +124,12 @@ private:
             const double *p = &P[l * n], *y = D.Y + l * n;
             for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
             gb[l] = sum(v.data(), n);
-            if (D.intercept) worst = std::max(worst, std::abs(gb[l]) / total_s);
-            if (D.intercept && std::abs(gb[l]) <= 1e-9 * total_s) {
-                // What rounding left in a fitted intercept must not be multiplied by the means of the columns.
+            if (D.intercept && std::abs(gb[l]) <= SETTLED * total_s) {
+                // What is left in a nearly fitted intercept must not be multiplied by the means of the columns.
                 add(v.data(), D.s, 0.0, -gb[l] / total_s, n);
                 gb[l] = 0.0;
             }
+            if (D.intercept) worst = std::max(worst, std::abs(gb[l]) / total_s);
             for (size_t i = first[l]; i < first[l + 1]; ++i) {
                 g[i] = X.dot(A.feature[i], v.data()) + A.l2[i] * A.w[i];
                 worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
@@ -173,7 +174,15 @@ private:
                 for (size_t i = 0; i < n; ++i) F[l * n + i] += db[l];
             }
             std::fill(d.begin(), d.end(), 0.0);
-            objective = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
+            const double value = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
+            if (!(value <= objective * (1.0 + 1e-12))) {  // too far from the optimum for Newton's step
+                for (size_t l = 0; l < k; ++l) {
+                    b[l] -= db[l];
+                    for (size_t i = 0; i < n; ++i) F[l * n + i] -= db[l];
+                }
+                return;
+            }
+            objective = value;
         }
     }
 

@@ -11,6 +11,7 @@ import numpy as np
 
 SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
 MAX_SWEEPS = 1000
+SETTLED = 1e-12  # an intercept this good is left for _settle_intercepts
 ROUNDING = 1e-13  # sweeps cannot settle a model better than this
 
 
@@ -93,8 +94,10 @@ def newton(*arguments):
         R = s[:, None] * (P - Y)
         left = R.sum(axis=0)
         if intercept:
-            # What rounding left in a fitted intercept must not be multiplied by the means of the columns.
-            R -= np.outer(s, np.where(np.abs(left) <= 1e-9 * s.sum(), left, 0.0) / s.sum())
+            # What is left in a nearly fitted intercept must not be multiplied by the means of the columns.
+            nearly = np.abs(left) <= SETTLED * s.sum()
+            R -= np.outer(s, np.where(nearly, left, 0.0) / s.sum())
+            left = np.where(nearly, 0.0, left)
         g = np.array([X.dot(j, R[:, at]) for j, at in zip(feature, klass, strict=True)]) + l2 * w
         violation = max(float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(left).max() / s.sum() * intercept)
         if violation <= target or steps >= max_steps or stalled:
@@ -127,7 +130,7 @@ def newton(*arguments):
 
 def _settle_intercepts(b, F, Y, s, family, P):
     """Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact."""
-    last = 1.0
+    last, loss = 1.0, means(F, Y, s, family, P)
     while True:
         gradient = s @ (P - Y)
         worst = np.abs(gradient).max() / s.sum()
@@ -138,9 +141,12 @@ def _settle_intercepts(b, F, Y, s, family, P):
         # Equal shifts of all classes change nothing: their curvature may be anything positive.
         H += np.trace(H) / len(b) ** 2 if family == SYMMETRIC else 0.0
         change = -np.linalg.solve(H + (1e-14 * np.trace(H) + 1e-300) * np.eye(len(b)), gradient)
+        value = means(F + change, Y, s, family, P)
+        if not value <= loss + 1e-12 * abs(loss):  # too far from the optimum for Newton's step
+            return
         b += change
         F += change
-        means(F, Y, s, family, P)
+        loss = value
 
 
 def _model_minimum(X, feature, klass, w, P, R, s, l1, l2, scale, family, intercept, tolerance):

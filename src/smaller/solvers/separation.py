@@ -17,7 +17,8 @@ def separates(objective: Posterior, P: np.ndarray) -> bool:
     """Whether some direction of the free weights never lowers, and somewhere raises, a sample's own class.
 
     Asked only when a fitted probability is suspiciously near 1; answered by the linear program of Albert & Anderson
-    (1984), maximise the summed margins with each in [0, 1]. Programs too large to solve count as separated.
+    (1984), maximise the summed margins with each in [0, 1]. Where that is too large to solve, only a fit that already
+    puts every sample in its own class counts.
     """
     if not isinstance(objective.likelihood, Multinomial) or not objective.free[: objective.design.d].any():
         return False
@@ -29,7 +30,7 @@ def separates(objective: Posterior, P: np.ndarray) -> bool:
     rows = np.flatnonzero(objective.free.any(axis=1))
     n, k = objective.Y.shape
     if n * k * len(rows) * k > LARGEST_PROGRAM:
-        return True
+        return bool((own > 0.5).all())
     return _best_margin(objective, rows) > 1e-6
 
 
