@@ -87,18 +87,18 @@ def _expression(**clip):
 
 PROBLEMS = {
     "crabs": Problem("Crabs", datasets.load_crabs, "rbf", _given, _standardised, 1),
-    "iris": Problem("Iris", datasets.load_iris, "rbf", _folds(10), _standardised, 5),
+    "iris": Problem("Iris", datasets.load_iris, "rbf", _folds(10), _standardised, 3),
     "forensic_glass": Problem("Forensic Glass", datasets.load_forensic_glass, "rbf", _given, _standardised, 1),
     "golub": Problem("AML/ALL", datasets.load_golub, "linear", _given, _expression(), 1),
     "colon": Problem(
-        "Colon", datasets.load_colon, "linear", _thirty_of_fifty, _expression(floor=None, ceiling=None), 5
+        "Colon", datasets.load_colon, "linear", _thirty_of_fifty, _expression(floor=None, ceiling=None), 2
     ),
-    "yeast": Problem("Yeast", datasets.load_yeast, "linear", _folds(8), _as_they_are, 5),
+    "yeast": Problem("Yeast", datasets.load_yeast, "linear", _folds(8), _as_they_are, 3),
 }
 QUICK = ("iris", "crabs")
 VARIANTS = {
     "golub/raw": PROBLEMS["golub"]._replace(prepare=_genes_standardised),
-    "forensic_glass/random": PROBLEMS["forensic_glass"]._replace(splits=_random_folds, repeats=3),
+    "forensic_glass/random": PROBLEMS["forensic_glass"]._replace(splits=_random_folds, repeats=2),
 }
 
 
@@ -296,10 +296,10 @@ def run(report: Report, quick: bool) -> None:
             report.skip(problem.label, "not part of a quick run")
         else:
             compare(report, name, problem, quick)
-    timing.smooth(report, "iris", limit=2 if quick else 120)
+    timing.smooth(report, "iris", limit=2 if quick else 60)
     if quick:
         return
-    timing.smooth(report, "crabs", limit=120)
+    timing.smooth(report, "crabs", limit=60)
     timing.warm_start(report)
     features(report)
     for key, problem in VARIANTS.items():

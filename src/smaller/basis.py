@@ -156,7 +156,7 @@ class Precomputed(BaseEstimator):
                 f"got shape {X.shape}. In predict it has one column for each training sample."
             )
         positive = np.flatnonzero(sample_weight > 0)
-        self.center_index_ = np.sort(positive[_distinct_rows(X[positive][:, positive].T)])
+        self.center_index_ = np.sort(positive[_distinct_columns(np.asarray(X)[np.ix_(positive, positive)])])
         self.n_columns_ = len(self.center_index_)
         return self
 
@@ -205,6 +205,19 @@ def _distinct_rows(X) -> np.ndarray:
         key = (*((0, j, x) if x < 0 else (2, -j, x) for j, x in entries), (1,))
         first.setdefault(key, i)
     return np.array([first[key] for key in sorted(first)], dtype=np.intp)
+
+
+def _distinct_columns(K: np.ndarray) -> np.ndarray:
+    """Positions of one of each set of columns that are equal up to rounding, as those of repeated samples are."""
+    K = K.astype(np.float64, copy=False)
+    # Equal columns lie side by side when sorted by their products with a fixed vector.
+    order = np.argsort(np.cos(np.arange(len(K))) @ K, kind="stable")
+    step = np.abs(np.diff(K[:, order], axis=1)).max(axis=0, initial=0.0)
+    new = np.concatenate([[True], step > 1e-12 * np.abs(K).max(initial=0.0)])
+    groups = np.cumsum(new) - 1
+    first = np.full(groups[-1] + 1, len(K))
+    np.minimum.at(first, groups, order)
+    return first
 
 
 def _inverse_variance(X, sample_weight: np.ndarray) -> float:
