@@ -14,7 +14,7 @@ from ..objective import FREE_TOLERANCE, Point, Posterior
 from .solution import History, Solution
 
 # Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.
-DIRECT = 600
+DIRECT = 1500
 LAST_RESORT = 6000
 ROUNDING = 1e-13
 
