@@ -125,7 +125,7 @@ def svm(X, y, kernel: str, quick: bool = False) -> tuple[Fitted, Any]:
     """One-versus-rest SVM, its C and the kernel's width chosen by cross-validation; and the kernel as a basis."""
     grid = {"estimator__C": 10.0 ** np.arange(-1, 5, 2 if quick else 1)}
     if kernel == "rbf":
-        grid["estimator__gamma"] = WIDTHS[3 if quick else 0 :] / X.shape[1]
+        grid["estimator__gamma"] = (WIDTHS[2:5] if quick else WIDTHS) / X.shape[1]
     search = GridSearchCV(OneVsRestClassifier(SVC(kernel=kernel)), grid, cv=inner_folds()).fit(X, y)
     gamma = search.best_params_.get("estimator__gamma", "scale")
     vectors = sum(len(machine.support_) for machine in search.best_estimator_.estimators_)
