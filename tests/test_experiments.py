@@ -164,12 +164,18 @@ class TestFolder:
     def read(self, name, file):
         return json.loads((ROOT / "experiments" / name / file).read_text(encoding="utf-8"))
 
+    def need_record(self, name):
+        if not (ROOT / "experiments" / name / "ours.json").exists():
+            pytest.skip(f"no full run of {name} is on record yet")
+
     def test_the_readme_shows_what_ours_json_holds(self, name):
+        self.need_record(name)
         text = (ROOT / "experiments" / name / "README.md").read_text(encoding="utf-8")
         drawn = harness.comparison(self.read(name, "paper.json"), self.read(name, "ours.json"))
         assert harness.insert(text, drawn) == text
 
     def test_every_figure_of_ours_has_its_row_and_each_row_says_where_it_stands(self, name):
+        self.need_record(name)
         rows = [row for table in self.read(name, "paper.json")["tables"] for row in table["rows"]]
         assert all(row["where"] for row in rows)
         keys = [row["key"] for row in rows]
@@ -177,6 +183,7 @@ class TestFolder:
         assert set(self.read(name, "ours.json")["results"]) <= set(keys)
 
     def test_all_checks_held_in_the_run_that_is_on_record(self, name):
+        self.need_record(name)
         assert all(check["holds"] for check in self.read(name, "ours.json")["checks"])
 
 

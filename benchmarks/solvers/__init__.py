@@ -1,0 +1,65 @@
+"""One adapter, one solver. An adapter is any class with
+
+name                    as printed
+available()             its version, "" when it is not installed (and does not import it: workers do)
+supports(problem)       whether it solves this very objective
+ladder()                tolerances, from loose to tight
+prepare(problem)        keep the data in the solver's favourite layout; not timed
+fit(lam, tol)           W at one lam, (p, n_classes), or (p,) for two classes; timed
+path(lams, tol)         optional: one W per lam of a decreasing grid; timed
+seconds                 optional: (processor, wall clock) of the last call, where another process did the work
+"""
+
+from importlib import metadata
+
+import numpy as np
+
+
+def installed(distribution):
+    """The version of an installed distribution, "" if there is none."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def decades(start, stop, per_decade=2):
+    """Tolerances from 10**start down to 10**stop."""
+    return np.logspace(start, stop, (start - stop) * per_decade + 1).tolist()
+
+
+def adapters():
+    """Every adapter, ours first."""
+    from . import (
+        adelie,
+        celer,
+        cyanure,
+        glmstar,
+        ours,
+        pycasso,
+        r_glmnet,
+        skglm,
+        sklearn_liblinear,
+        sklearn_newton,
+        sklearn_saga,
+        snapml,
+    )
+
+    return [
+        ours.Ours,
+        glmstar.Glmstar,
+        glmstar.GlmstarPath,
+        r_glmnet.RGlmnet,
+        r_glmnet.RGlmnetPath,
+        sklearn_saga.Saga,
+        sklearn_liblinear.Liblinear,
+        sklearn_newton.NewtonCD,
+        sklearn_newton.NewtonCDGram,
+        skglm.Skglm,
+        celer.Celer,
+        adelie.Adelie,
+        adelie.AdeliePath,
+        cyanure.Cyanure,
+        pycasso.Pycasso,
+        snapml.SnapML,
+    ]
