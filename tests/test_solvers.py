@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from smaller import SMLR
+from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.likelihoods import Multinomial
 from smaller.objective import Posterior
@@ -108,6 +109,17 @@ def test_conjugate_gradients_and_cholesky_take_the_same_newton_steps(monkeypatch
 def test_newton_reaches_a_gap_of_1e_10_on_well_scaled_data(seed):
     objective = draw(3 * seed + 2)
     assert SOLVERS["newton"][0](objective, np.zeros(objective.shape), 1e-10, 200).gap <= 1e-10
+
+
+def test_newton_is_quick_on_nearly_collinear_columns():
+    """A very wide kernel without intercept: its columns are all but equal, and coordinate sweeps alone need ages."""
+    X, y = load_iris(return_X_y=True)
+    model = SMLR(basis=Kernel("rbf", gamma=2.0**-11), parametrization="reference", fit_intercept=False)
+    _, objective, _ = model._pose(StandardScaler().fit_transform(X), y, None, None)
+    lams = objective.largest_strength(null_point(objective)) * np.geomspace(1, 1e-4, 30)
+    solutions = list(solve_path(objective, lams, 1e-6, 200))
+    assert max(solution.gap for solution in solutions) <= 1e-6
+    assert max(solution.n_iter for solution in solutions) <= 12
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -27,7 +27,7 @@ from smaller.basis import Kernel
 
 TOL = 1e-6
 LAMS, EPS = 30, 1e-4  # strengths tried for SMLR, from the largest useful one down to this fraction of it
-WIDTHS = 2.0 ** np.arange(-3, 7, 3)  # times 1 / (number of features): the RBF kernel's gamma
+WIDTHS = 2.0 ** np.arange(-9, 7, 3)  # times 1 / (number of features): the RBF kernel's gamma
 RIDGES = 10.0 ** np.linspace(-4, 2, 13)
 
 

@@ -83,9 +83,13 @@ public:
             std::fill(d.begin(), d.end(), 0.0);
             std::fill(db.begin(), db.end(), 0.0);
             curvature_weights();
-            const int sweeps = worth_a_gram(last_sweeps) ? through_gram(tolerance) : through_columns(tolerance);
-            last_sweeps = sweeps;
-            out.sweeps += sweeps;
+            const double worth = sweeps_worth_a_gram();
+            if (last_sweeps >= worth) {
+                out.sweeps += through_gram(tolerance);
+            } else {
+                last_sweeps = through_columns(tolerance, static_cast<int>(std::min<double>(worth, MAX_SWEEPS)));
+                out.sweeps += last_sweeps;
+            }
             out.stalled = !line_search(out.objective);
             poll();
         }
@@ -105,8 +109,9 @@ private:
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
-    static constexpr int MAX_SWEEPS = 1000;
-    static constexpr size_t MAX_GRAM = 400;
+    static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
+    static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
+    static constexpr size_t MAX_GRAM = 1000;
 
     double penalty(double step) const {
         double total = 0.0;
@@ -205,14 +210,14 @@ private:
     }
 
     // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
-    int through_columns(double tolerance) {
+    int through_columns(double tolerance, int max_sweeps) {
         curvatures();
         std::fill(u.begin(), u.end(), 0.0);
         std::fill(T.begin(), T.end(), 0.0);
         if (k == 1) enter(0);
         bool all = true;
         int sweeps = 0;
-        while (sweeps < MAX_SWEEPS) {
+        while (sweeps < max_sweeps) {
             double moved = 0.0;
             for (size_t l = 0; l < k; ++l) moved = std::max(moved, sweep_class(l, all));
             ++sweeps;
@@ -314,17 +319,19 @@ private:
     std::vector<size_t> active;
     std::vector<double> H, border, corner, reduced, slope, z, factor;
 
-    // Forming the Hessian costs about active / 2 dot products a coordinate, a sweep over columns about 2.
-    bool worth_a_gram(int last_sweeps) {
+    // How many sweeps over columns cost as much as the Hessian of the active coordinates and a few Cholesky factors.
+    // Columns that need more, because they are nearly collinear, are better off with it.
+    double sweeps_worth_a_gram() {
         active.clear();
-        size_t entries = 0;
+        double entries = 0.0;
         for (size_t i = 0; i < A.size; ++i)
             if (A.w[i] != 0.0 || std::abs(g[i]) > A.l1[i]) {
                 active.push_back(i);
                 entries += X.entries(A.feature[i]);
             }
-        const size_t a = active.size();
-        return a > 0 && a <= MAX_GRAM && 2 * a * a <= entries && a <= 4 * static_cast<size_t>(last_sweeps);
+        const double a = active.size();
+        if (a == 0.0 || a > MAX_GRAM) return 2.0 * MAX_SWEEPS;
+        return std::ceil(a * (1.0 + 2.0 * a * a / std::max(entries, 1.0)) / 4.0);
     }
 
     int through_gram(double tolerance) {
@@ -332,15 +339,14 @@ private:
         form_hessian(a);
         if (D.intercept) eliminate_intercepts(a);
         int sweeps = 0;
-        for (int patience = 2; sweeps < MAX_SWEEPS;) {
-            const double moved = gram_sweep(a);
-            ++sweeps;
-            if (moved <= tolerance) break;
+        for (int patience = 2; sweeps < MAX_GRAM_SWEEPS; ++sweeps) {
+            if (gram_sweep(a) <= tolerance) break;
             if (sweeps % patience == 0) {
                 solve_on_support(a);
                 patience = std::min(2 * patience, 16);
             }
         }
+        if (sweeps == MAX_GRAM_SWEEPS) sweeps += one_by_one(a, tolerance);
         if (D.intercept) restore_intercepts(a);
         std::fill(step_F.begin(), step_F.end(), 0.0);
         for (size_t i : active)
@@ -407,48 +413,86 @@ private:
 
     double gram_sweep(size_t a) {
         double moved = 0.0;
-        for (size_t c = 0; c < a; ++c) {
-            const double curvature = H[c * a + c];
-            const size_t i = active[c];
-            const double w = A.w[i] + d[i], move = minimiser(w, slope[c], curvature, A.l1[i]) - w;
-            if (move == 0.0) continue;
-            d[i] += move;
-            moved = std::max(moved, std::abs(move) * curvature / A.scale[i]);
-            add(slope.data(), &H[c * a], 0.0, move, a);
-        }
+        for (size_t c = 0; c < a; ++c) moved = std::max(moved, move_in_gram(c, a));
         return moved;
     }
 
-    // Newton's equations on the non-zero coordinates with their signs, followed to where the first sign would turn.
+    double move_in_gram(size_t c, size_t a) {
+        const size_t i = active[c];
+        const double w = A.w[i] + d[i], move = minimiser(w, slope[c], H[c * a + c], A.l1[i]) - w;
+        if (move == 0.0) return 0.0;
+        d[i] += move;
+        add(slope.data(), &H[c * a], 0.0, move, a);
+        return std::abs(move) * H[c * a + c] / A.scale[i];
+    }
+
+    // Newton's equations on the non-zero coordinates with their signs. Coordinates whose sign would turn stop at 0, if
+    // the model falls; otherwise the way is shortened, at the utmost to where the first sign turns.
     void solve_on_support(size_t a) {
         std::vector<size_t> support;
         for (size_t c = 0; c < a; ++c)
             if (A.w[active[c]] + d[active[c]] != 0.0) support.push_back(c);
         const size_t m = support.size();
         factor.resize(m * m);
-        std::vector<double> move(m);
+        std::vector<double> move(m), w(m), step(m), turn(m, 2.0);
         for (size_t r = 0; r < m; ++r) {
             const size_t i = active[support[r]];
             for (size_t c = 0; c <= r; ++c) factor[r * m + c] = H[support[r] * a + support[c]];
-            factor[r * m + r] *= 1.0 + 1e-11;
-            move[r] = -slope[support[r]] - std::copysign(A.l1[i], A.w[i] + d[i]);
+            factor[r * m + r] *= 1.0 + RIDGE;
+            w[r] = A.w[i] + d[i];
+            move[r] = -slope[support[r]] - std::copysign(A.l1[i], w[r]);
         }
         if (!factor_cholesky(factor.data(), m)) return;
         forward(factor.data(), move.data(), m);
         backward(factor.data(), move.data(), m);
-        double length = 1.0;
-        size_t first_turn = m;
-        for (size_t r = 0; r < m; ++r) {
-            const size_t i = active[support[r]];
-            const double w = A.w[i] + d[i];
-            if (A.l1[i] > 0.0 && w * (w + length * move[r]) < 0.0) length = -w / move[r], first_turn = r;
+        double first_turn = 1.0;
+        for (size_t r = 0; r < m; ++r)
+            if (A.l1[active[support[r]]] > 0.0 && w[r] * (w[r] + move[r]) < 0.0) {
+                turn[r] = -w[r] / move[r];
+                first_turn = std::min(first_turn, turn[r]);
+            }
+        for (double length = 1.0;; length = std::max(0.25 * length, first_turn)) {
+            for (size_t r = 0; r < m; ++r) step[r] = turn[r] <= length ? -w[r] : length * move[r];
+            if (length <= first_turn || model_change(support, step, w, a) < 0.0) break;
         }
         for (size_t r = 0; r < m; ++r) {
             const size_t i = active[support[r]];
-            const double step = r == first_turn ? -(A.w[i] + d[i]) : length * move[r];
-            d[i] = r == first_turn ? -A.w[i] : d[i] + step;
-            add(slope.data(), &H[support[r] * a], 0.0, step, a);
+            d[i] = step[r] == -w[r] ? -A.w[i] : d[i] + step[r];
+            add(slope.data(), &H[support[r] * a], 0.0, step[r], a);
         }
+    }
+
+    // Where columns are so collinear that sweeps let in too many: solve on the support, then let in the worst of the
+    // others alone (the feature-sign search of Lee et al. 2007). The model falls at every step.
+    int one_by_one(size_t a, double tolerance) {
+        const int most = static_cast<int>(3 * a) + 50;
+        for (int step = 1; step <= most; ++step) {
+            double unsettled = 0.0, worst = tolerance;
+            size_t next = a;
+            for (size_t c = 0; c < a; ++c) {
+                const size_t i = active[c];
+                const double w = A.w[i] + d[i], residual = kkt(w, slope[c], A.l1[i]) / A.scale[i];
+                if (w != 0.0) unsettled = std::max(unsettled, residual);
+                else if (residual > worst) worst = residual, next = c;
+            }
+            if (next == a && unsettled <= tolerance) return step;
+            if (next < a && unsettled <= worst) move_in_gram(next, a);
+            solve_on_support(a);
+        }
+        return most;
+    }
+
+    double model_change(const std::vector<size_t>& support, const std::vector<double>& step, const std::vector<double>& w, size_t a) {
+        const size_t m = support.size();
+        double change = 0.0;
+        for (size_t r = 0; r < m; ++r) {
+            const double* row = &H[support[r] * a];
+            double curved = 0.0;
+            for (size_t c = 0; c < m; ++c) curved += row[support[c]] * step[c];
+            change += step[r] * (slope[support[r]] + 0.5 * curved) +
+                      A.l1[active[support[r]]] * (std::abs(w[r] + step[r]) - std::abs(w[r]));
+        }
+        return change;
     }
 
     // Row-wise Cholesky in the lower triangle; false when the matrix is not positive definite to rounding.
