@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from smaller import RMLR, SMLR, SMLRCV
+from smaller import RMLR, SBMLR, SMLR, SMLRCV, EvidenceSearch
 from smaller.basis import Kernel, Polynomial
 
 CHECKED = [
@@ -36,11 +36,15 @@ CHECKED = [
     SMLR(standardize=True),
     RMLR(basis="rbf"),
     RMLR(standardize=True),
+    RMLR(lam="evidence"),
+    SBMLR(),
+    SBMLR(n_init=3, basis="rbf"),
+    EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
 ]
 
 CHECKS = parametrize_with_checks(CHECKED)
 
-EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3)]
+EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 
 
 def names(model):

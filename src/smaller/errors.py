@@ -31,6 +31,10 @@ class Status(Enum):
         "{violation:.1e}, where tol={tol:.1e} was asked for: rounding errors leave nothing to gain; raise tol, or "
         "scale the columns of X"
     )
+    UNSETTLED = (
+        "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
+    )
+    JUMP = "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does"
     SEPARABLE = (
         "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow "
         "without limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"

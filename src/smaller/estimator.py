@@ -106,6 +106,7 @@ class Estimator(BaseEstimator):
             return
         worst = max(missed, key=lambda solution: solution.gap)
         facts = {"n_iter": worst.n_iter, "gap": worst.gap, "violation": worst.violation, "tol": tol}
+        facts["lam"] = worst.extra.get("lam", np.nan)
         where = f" (the worst of {len(missed)} such fits)" if len(missed) > 1 else ""
         warn(f"{type(self).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
 

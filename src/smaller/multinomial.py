@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, prediction_offset, split
 from .errors import EmptyModelWarning, warn
 from .estimator import Estimator, Sample, Selector
+from .laplace import most_evident_ridge
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .priors import ElasticNet
@@ -118,6 +119,10 @@ class MultinomialModel(ClassifierMixin, Estimator):
         self.n_iter_ = solution.n_iter
         self.dual_gap_, self.violation_, self.objective_ = solution.gap, solution.violation, solution.objective
         self.status_, self.history_ = solution.status.name.lower(), solution.history
+        for found in ("lam", "evidence"):
+            self.__dict__.pop(f"{found}_", None)
+            if found in solution.extra:
+                setattr(self, f"{found}_", solution.extra[found])
         if hasattr(sample.basis, "centers_"):
             self.relevance_vectors_ = sample.basis.centers_[self.support_]
         else:
@@ -128,13 +133,16 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
     def _tell_empty(self, objective: Posterior) -> None:
         largest = objective.largest_strength(null_point(objective))
-        plain = objective.design.intercept and objective.offset is None
-        what = "only the intercept predicts (the class frequencies)" if plain else "no input has a say"
+        name, lam, what = type(self).__name__, objective.prior.l1, self._without_columns(objective)
         warn(
-            f"{type(self).__name__} kept no column at lam={objective.prior.l1:.3g}: {what}; "
-            f"weights appear below lam={largest:.3g}.",
+            f"{name} kept no column at lam={lam:.3g}: {what}; weights appear below lam={largest:.3g}.",
             EmptyModelWarning,
         )
+
+    @staticmethod
+    def _without_columns(objective: Posterior) -> str:
+        plain = objective.design.intercept and objective.offset is None
+        return "only the intercept predicts (the class frequencies)" if plain else "no input has a say"
 
     # -- using it
 
@@ -287,8 +295,9 @@ class RMLR(MultinomialModel):
 
     Parameters
     ----------
-    lam : float, default=1.0
-        Inverse variance of the prior. At 0 the fit is maximum likelihood, which separable data do not have.
+    lam : float or "evidence", default=1.0
+        Inverse variance of the prior. At 0 the fit is maximum likelihood, which separable data do not have. "evidence"
+        maximises Laplace's approximation of the evidence (MacKay 1992), which needs no cross-validation.
     basis, parametrization, solver, penalty_factor, class_weight, fit_intercept, standardize, tol
         As in :class:`SMLR`.
     max_iter, warm_start, random_state
@@ -300,6 +309,8 @@ class RMLR(MultinomialModel):
         As in :class:`SMLR`.
     n_iter_, status_, history_
         As in :class:`SMLR`.
+    lam_, evidence_ : float
+        With ``lam="evidence"``, the strength found and the log evidence there.
 
     Examples
     --------
@@ -310,7 +321,10 @@ class RMLR(MultinomialModel):
     1.0
     """
 
-    _parameter_constraints: ClassVar[dict] = {**MultinomialModel._parameter_constraints, "lam": [NON_NEGATIVE]}
+    _parameter_constraints: ClassVar[dict] = {
+        **MultinomialModel._parameter_constraints,
+        "lam": [NON_NEGATIVE, StrOptions({"evidence"})],
+    }
 
     def __init__(
         self,
@@ -342,4 +356,9 @@ class RMLR(MultinomialModel):
         self.random_state = random_state
 
     def _strengths(self) -> tuple[float, float]:
-        return 0.0, self.lam
+        return 0.0, 1.0 if self.lam == "evidence" else self.lam
+
+    def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
+        if self.lam != "evidence":
+            return super()._solve(objective, classes)
+        return most_evident_ridge(objective, self._start(objective, classes), self.tol, self.max_iter or 200)

@@ -204,13 +204,21 @@ class Posterior:
             H = -(P.T * self.s) @ P  # the intercepts alone
             H.flat[:: k + 1] += self.s @ P
             return H
-        H = np.zeros((k, r, k, r))
-        for left in range(k):
-            for right in range(left, k):
-                omega = self.likelihood.curvature(P, self.s, left, right)
-                if left == right or omega.any():
-                    H[left, :, right] = self.design.gram(omega, rows)
-                    H[right, :, left] = H[left, :, right].T
-        H = H.reshape(k * r, k * r)
-        H.flat[:: k * r + 1] += self.l2[rows].T.ravel()
+        active = np.zeros(self.shape, dtype=bool)
+        active[rows] = True
+        return self.hessian_on(P, active)
+
+    def hessian_on(self, P: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Second derivatives in the weights of a mask (m, k), class by class."""
+        rows = [np.flatnonzero(column) for column in active.T]
+        ends = np.concatenate([[0], np.cumsum([len(each) for each in rows])])
+        H = np.zeros((ends[-1], ends[-1]))
+        for left in range(self.k):
+            for right in range(left, self.k):
+                block = slice(ends[left], ends[left + 1]), slice(ends[right], ends[right + 1])
+                if len(rows[left]) and len(rows[right]):
+                    omega = self.likelihood.curvature(P, self.s, left, right)
+                    H[block] = self.design.cross(omega, rows[left], rows[right])
+                    H[block[::-1]] = H[block].T
+        H.flat[:: len(H) + 1] += self.l2.T[active.T]
         return H

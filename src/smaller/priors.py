@@ -40,6 +40,10 @@ class ElasticNet:
         """The same prior with another strength of its L1 term."""
         return ElasticNet(lam, self.l2, self.factor, self.scale)
 
+    def with_ridge(self, lam: float) -> ElasticNet:
+        """The same prior with another strength of its ridge term."""
+        return ElasticNet(self.l1, lam, self.factor, self.scale)
+
 
 class Laplace(ElasticNet):
     """lam sum c |w|: the sparse prior of SMLR (Krishnapuram et al. 2005, eq. 3)."""

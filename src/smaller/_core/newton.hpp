@@ -67,6 +67,8 @@ public:
             first[l] = i;
         }
         total_s = sum(D.s, n);
+        length.resize(A.size);
+        for (size_t i = 0; i < A.size; ++i) length[i] = std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s));
     }
 
     Outcome run(double target, int max_steps, double forcing) {
@@ -75,11 +77,12 @@ public:
         int last_sweeps = 10;
         for (;; ++out.steps) {
             out.violation = gradient();
+            out.stalled = out.stalled || out.violation <= noise;
             if (out.violation <= target || out.steps >= max_steps || out.stalled) {
                 if (D.intercept) settle_intercepts(out.objective);
                 return out;
             }
-            const double tolerance = std::max(forcing * out.violation, ROUNDING);
+            const double tolerance = std::max(forcing * out.violation, std::max(noise, ROUNDING));
             std::fill(d.begin(), d.end(), 0.0);
             std::fill(db.begin(), db.end(), 0.0);
             curvature_weights();
@@ -104,10 +107,12 @@ private:
     size_t n, k;
     bool gaussian;
     std::vector<double> P, trial_P, step_F, trial_F, u, T, v, q, g, xq, center, h, d, total_q, gb, db;
+    std::vector<double> length;  // of each column, sqrt(sum s x^2)
     std::vector<size_t> first;
-    double total_s = 0.0;
+    double total_s = 0.0, noise = 0.0;  // noise: what rounding leaves of a KKT residual
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
+    static constexpr double EPSILON = 2e-16;
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
@@ -125,10 +130,17 @@ private:
     // The gradient at the current point, and its largest KKT residual on the working set.
     double gradient() {
         double worst = 0.0;
+        noise = 0.0;
         for (size_t l = 0; l < k; ++l) {
             const double *p = &P[l * n], *y = D.Y + l * n;
-            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
+            double square = 0.0;
+            for (size_t i = 0; i < n; ++i) {
+                v[i] = D.s[i] * (p[i] - y[i]);
+                square += v[i] * (p[i] - y[i]);
+            }
             gb[l] = sum(v.data(), n);
+            for (size_t i = first[l]; i < first[l + 1]; ++i)
+                noise = std::max(noise, EPSILON * std::sqrt(square) * length[i] / A.scale[i]);
             if (D.intercept && std::abs(gb[l]) <= SETTLED * total_s) {
                 // What is left in a nearly fitted intercept must not be multiplied by the means of the columns.
                 add(v.data(), D.s, 0.0, -gb[l] / total_s, n);
@@ -427,22 +439,21 @@ private:
     }
 
     // Newton's equations on the non-zero coordinates with their signs. Coordinates whose sign would turn stop at 0, if
-    // the model falls; otherwise the way is shortened, at the utmost to where the first sign turns.
-    void solve_on_support(size_t a) {
+    // the model falls; otherwise the way is shortened, at the utmost to where the first sign turns. False if it cannot.
+    bool solve_on_support(size_t a) {
         std::vector<size_t> support;
         for (size_t c = 0; c < a; ++c)
             if (A.w[active[c]] + d[active[c]] != 0.0) support.push_back(c);
         const size_t m = support.size();
-        factor.resize(m * m);
         std::vector<double> move(m), w(m), step(m), turn(m, 2.0);
         for (size_t r = 0; r < m; ++r) {
             const size_t i = active[support[r]];
-            for (size_t c = 0; c <= r; ++c) factor[r * m + c] = H[support[r] * a + support[c]];
-            factor[r * m + r] *= 1.0 + RIDGE;
             w[r] = A.w[i] + d[i];
             move[r] = -slope[support[r]] - std::copysign(A.l1[i], w[r]);
         }
-        if (!factor_cholesky(factor.data(), m)) return;
+        double ridge = RIDGE;
+        while (!factor_support(support, ridge, a))
+            if ((ridge *= 1e3) > 1e-4) return false;
         forward(factor.data(), move.data(), m);
         backward(factor.data(), move.data(), m);
         double first_turn = 1.0;
@@ -460,12 +471,23 @@ private:
             d[i] = step[r] == -w[r] ? -A.w[i] : d[i] + step[r];
             add(slope.data(), &H[support[r] * a], 0.0, step[r], a);
         }
+        return true;
+    }
+
+    bool factor_support(const std::vector<size_t>& support, double ridge, size_t a) {
+        const size_t m = support.size();
+        factor.resize(m * m);
+        for (size_t r = 0; r < m; ++r) {
+            for (size_t c = 0; c <= r; ++c) factor[r * m + c] = H[support[r] * a + support[c]];
+            factor[r * m + r] *= 1.0 + ridge;
+        }
+        return factor_cholesky(factor.data(), m);
     }
 
     // Where columns are so collinear that sweeps let in too many: solve on the support, then let in the worst of the
     // others alone (the feature-sign search of Lee et al. 2007). The model falls at every step.
     int one_by_one(size_t a, double tolerance) {
-        const int most = static_cast<int>(3 * a) + 50;
+        const int most = static_cast<int>(a) + 50;
         for (int step = 1; step <= most; ++step) {
             double unsettled = 0.0, worst = tolerance;
             size_t next = a;
@@ -476,8 +498,8 @@ private:
                 else if (residual > worst) worst = residual, next = c;
             }
             if (next == a && unsettled <= tolerance) return step;
-            if (next < a && unsettled <= worst) move_in_gram(next, a);
-            solve_on_support(a);
+            const bool enters = next < a && unsettled <= worst && move_in_gram(next, a) > 0.0;
+            if (!solve_on_support(a) && !enters) return step;
         }
         return most;
     }

@@ -22,8 +22,8 @@ class Moments(NamedTuple):
 class Design:
     """Phi (n, m) with ``m = d + intercept`` columns; W is (m, k), scores and residuals are (n, k), all float64.
 
-    A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_gram(omega, rows)``, ``_moments(s)`` and
-    ``storage(rows)`` for the d columns of its matrix.
+    A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_cross(omega, left, right)``, ``_moments(s)``,
+    ``outer(weight)`` and ``storage(rows)`` for the d columns of its matrix.
     """
 
     centred: bool  # whether moving a centred column costs no more than moving the column
@@ -62,13 +62,20 @@ class Design:
 
     def gram(self, omega: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Phi^T diag(omega) Phi, restricted to the sorted rows asked for."""
-        inner, ones = self._split(rows)
-        size = self.d if inner is None else len(inner)
-        K = np.empty((size + ones, size + ones))
-        if size:
-            K[:size, :size] = self._gram(omega, inner)
-        if ones:
-            K[-1] = K[:, -1] = self.pull(omega[:, None], rows)[:, 0]
+        rows = np.arange(self.d + self.intercept) if rows is None else rows
+        return self.cross(omega, rows, rows)
+
+    def cross(self, omega: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The sorted rows `left` and columns `right` of Phi^T diag(omega) Phi."""
+        (first, left_ones), (second, right_ones) = self._split(left), self._split(right)
+        K = np.empty((len(left), len(right)))
+        inner = K[: len(left) - left_ones, : len(right) - right_ones]
+        if inner.size:
+            inner[:] = self._cross(omega, first, second)
+        if left_ones:
+            K[-1] = self.pull(omega[:, None], right)[:, 0]
+        if right_ones:
+            K[:, -1] = self.pull(omega[:, None], left)[:, 0]
         return K
 
     def moments(self, s: np.ndarray) -> Moments:
@@ -84,7 +91,11 @@ class Design:
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 
-    def _gram(self, omega: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def outer(self, weight: np.ndarray) -> np.ndarray:
+        """sum_j weight_j x_j x_j^T over the d columns of the matrix, (n, n)."""
         raise NotImplementedError
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,28 +20,40 @@ class DenseDesign(Design):
         super().__init__(X.shape[0], X.shape[1], intercept)
         self.X = X
 
-    def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
-        X = self.X if rows is None else self.X[:, rows]
-        if X.dtype == np.float64:
-            yield slice(None), X
+    def _blocks(self, *chosen: np.ndarray | None) -> Iterator[tuple[slice, list[np.ndarray]]]:
+        """Blocks of samples in float64, of one or several sets of columns."""
+        sets = [self.X if rows is None else self.X[:, rows] for rows in chosen]
+        if self.X.dtype == np.float64:
+            yield slice(None), sets
             return
-        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+        step = max(1, BLOCK_BYTES // (8 * max(1, *(X.shape[1] for X in sets))))
         for first in range(0, self.n, step):
             part = slice(first, first + step)
-            yield part, X[part].astype(np.float64)
+            yield part, [X[part].astype(np.float64) for X in sets]
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         W = W[: self.d] if rows is None else W[rows]
         F = np.empty((self.n, W.shape[1]), order="F")
-        for part, X in self._blocks(rows):
+        for part, (X,) in self._blocks(rows):
             F[part] = X @ W
         return F
 
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        return sum(X.T @ R[part] for part, X in self._blocks(rows))
+        return sum(X.T @ R[part] for part, (X,) in self._blocks(rows))
 
-    def _gram(self, omega: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        return sum((X.T * omega[part]) @ X for part, X in self._blocks(rows))
+    def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
+        if left is right:
+            return sum((X.T * omega[part]) @ X for part, (X,) in self._blocks(left))
+        return sum((X.T * omega[part]) @ Z for part, (X, Z) in self._blocks(left, right))
+
+    def outer(self, weight: np.ndarray) -> np.ndarray:
+        """sum_j weight_j x_j x_j^T."""
+        K = np.zeros((self.n, self.n))
+        step = max(1, BLOCK_BYTES // (8 * self.n))
+        for first in range(0, self.d, step):
+            X = self.X[:, first : first + step].astype(np.float64, copy=False)
+            K += (X * weight[first : first + step]) @ X.T
+        return K
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         total = s.sum()

@@ -32,9 +32,15 @@ class SparseDesign(Design):
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         return self._columns(rows).T @ np.ascontiguousarray(R)
 
-    def _gram(self, omega: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        X = self._columns(rows).astype(np.float64)
-        return (X.T @ (sparse.diags_array(omega) @ X)).toarray()
+    def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
+        X = self._columns(left).astype(np.float64)
+        Z = X if left is right else self._columns(right).astype(np.float64)
+        return (X.T @ (sparse.diags_array(omega) @ Z)).toarray()
+
+    def outer(self, weight: np.ndarray) -> np.ndarray:
+        """sum_j weight_j x_j x_j^T."""
+        X = self.X.astype(np.float64)
+        return ((X @ sparse.diags_array(weight)) @ X.T).toarray()
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X, total = self.X.astype(np.float64), s.sum()

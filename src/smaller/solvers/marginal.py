@@ -1,0 +1,203 @@
+"""The L1 problem with its strength integrated out (Cawley, Talbot & Girolami 2006).
+
+With a Jeffreys prior on the strength the criterion is, their eq. (4),
+
+    M(W) = E_D(W) + N log S(W),   S = sum_jl c_jl |W_jl|,   N = number of non-zero penalised weights,
+
+which is stationary where W is the optimum of the L1 problem of strength ``lam = N / S`` (eq. 5). It is not convex, so
+the start is part of the answer. Both algorithms begin at the L1 optimum of a given strength and end with the ordinary
+certificate of the L1 problem at the strength that they found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import Status
+from ..likelihoods import Multinomial
+from ..objective import Point, Posterior
+from .canonical import canonical
+from .newton import newton
+from .smooth import settle
+from .solution import History, Solution
+
+STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated
+TRUSTED = 0.3  # only a change of log(lam) below this is
+ROUGH, PASSES = 1e-2, 50  # accuracy of the first L1 fits, and the passes over the data that each may take
+SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
+JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
+
+
+class Size(NamedTuple):
+    """Of the weights under the prior: how many are not 0, and their weighted sum."""
+
+    N: int
+    S: float
+
+
+def size(objective: Posterior, W: np.ndarray) -> Size:
+    """N and S of canonical weights."""
+    penalised = objective.l1 > 0
+    active = W[penalised] != 0
+    factor = objective.l1[penalised] / objective.prior.l1
+    return Size(int(active.sum()), float((factor * np.abs(W[penalised])).sum()))
+
+
+def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
+    """The weights with as few non-zeros as shifts of a row allow."""
+    symmetric = isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference
+    return canonical(W, objective.l1, objective.l2, objective.design.d) if symmetric else W
+
+
+# -- The fixed point
+
+
+def fixed_point(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam: float) -> Solution:
+    """Solve the L1 problem, set lam to N / S, and again, until neither changes; secant steps speed up the end.
+
+    Between a strength that asks for a greater one and a greater one that asks for a smaller the next is taken halfway
+    if need be. If these close in on a jump of N (a weight that appears there asks for more than its absence), there
+    is no fixed point: the side of the smaller M is kept. ``extra["lams"]`` are the strengths tried.
+    """
+    search, settled = _Search(), max(tol, SETTLED)
+    visited: list[tuple[float, Solution]] = []
+    previous, scores, accuracy = lam, None, max(tol, ROUGH)
+    for _ in range(max_iter):
+        screen = 2.0 - previous / lam if previous > lam else 1.0
+        problem = objective.with_prior(objective.prior.with_strength(lam))
+        solution = newton(problem, W, accuracy, PASSES, screen, scores)
+        W, scores = representative(problem, solution.weights), solution.scores  # which shifts do not concern
+        visited.append((lam, solution._replace(weights=W)))
+        N, S = size(problem, W)
+        if N == 0:
+            break
+        change = float(np.log(N / S / lam))
+        if accuracy == tol and (abs(change) <= settled or search.closed()):
+            break
+        previous, lam = lam, lam * float(np.exp(search.step(np.log(lam), change, np.sign(W))))
+        accuracy = tol if search.narrow() else float(np.clip(0.1 * abs(change), tol, accuracy))
+    return _outcome(objective, visited, settled, max_iter)
+
+
+class _Search:
+    """Steps of x = log(lam) towards f(x) = log(N / S) - x = 0."""
+
+    def __init__(self) -> None:
+        self.below, self.above = -np.inf, np.inf  # f > 0 at the first, f < 0 at the second
+        self.last: tuple[float, float, np.ndarray] | None = None  # x, f(x) and the signs of the weights there
+
+    def closed(self) -> bool:
+        """Whether a jump has been enclosed where a root should be."""
+        return self.above - self.below <= JUMP_WIDTH
+
+    def narrow(self) -> bool:
+        """Whether it is time to look closely."""
+        return self.above - self.below <= 100 * JUMP_WIDTH
+
+    def step(self, x: float, f: float, signs: np.ndarray) -> float:
+        """The next change of x: f itself, its secant where that can be trusted, half the way where it leads astray."""
+        if f > 0:
+            self.below, self.above = x, self.above if self.above > x else np.inf
+        else:
+            self.above, self.below = x, self.below if self.below < x else -np.inf
+        step = self._secant(x, f, signs)
+        self.last = x, f, signs
+        return step if self.below < x + step < self.above else (self.below + self.above) / 2 - x
+
+    def _secant(self, x: float, f: float, signs: np.ndarray) -> float:
+        """f itself is the plain step; where the support stays the same the slope of the curve is known as well."""
+        if self.last is None or abs(f) > TRUSTED or not np.array_equal(signs, self.last[2]):
+            return f
+        past, before, _ = self.last
+        slope = 1.0 + (f - before) / (x - past)
+        return f / (1.0 - slope) if slope < STEEPEST else f
+
+
+def _outcome(objective: Posterior, visited: list[tuple[float, Solution]], tol: float, max_iter: int) -> Solution:
+    """The last strength, or the better of the two sides of a jump, with what was seen on the way."""
+    lams = [lam for lam, _ in visited]
+    lam, solution = visited[-1]
+    N, S = size(objective, solution.weights)
+    status = solution.status
+    if N and abs(np.log(N / S / lam)) > tol:
+        lam, solution = min(visited[-2:], key=lambda pair: criterion(objective, pair[1]))
+        status = Status.UNSETTLED if len(lams) == max_iter else Status.JUMP
+    history = [step for _, each in visited for step in each.history]
+    extra = {"lam": lam, "lams": lams}
+    return solution._replace(status=status, n_iter=len(lams), history=history, extra=extra)
+
+
+def criterion(objective: Posterior, solution: Solution) -> float:
+    """M, eq. (4); infinite for the empty model, which has none."""
+    N, S = size(objective, solution.weights)
+    loss = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
+    return loss + N * np.log(S) if N else np.inf
+
+
+# -- The paper's own algorithm
+
+
+def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam: float) -> Solution:
+    """Newton steps on one weight at a time, the one with the steepest effective gradient (section 2.2 of the paper).
+
+    A step that would turn a sign stops at 0; lam is N / S after every step; the active weights move until they rest,
+    then the steepest of all is let in. Unlike the paper's, the step is that of the regularised loss and is halved until
+    that loss falls, and intercepts follow every step. It starts at the L1 optimum of the strength given.
+    """
+    W, F, rest = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200).weights, None, tol
+    history, status, criteria = History(objective), Status.UNSETTLED, []
+    for _ in range(max_iter + 1):
+        W = representative(objective, W)
+        N, S = size(objective, W)
+        lam = N / S if N else lam
+        problem = objective.with_prior(objective.prior.with_strength(lam))
+        point = settle(problem, W, tol, F)
+        criteria.append(point.value - lam * S + N * float(np.log(S)) if N else np.inf)
+        if point.gap <= tol or not N:
+            status = Status.CONVERGED
+            break
+        at = _steepest_weight(problem, point, rest)
+        if at is None:
+            rest *= 0.1
+            continue
+        W, F = _single_step(problem, point, *at)
+    history.note(point)
+    return history.solution(point, status, len(criteria) - 1, lam=lam, criteria=criteria)
+
+
+def _steepest_weight(problem: Posterior, point: Point, rest: float) -> tuple[int, int] | None:
+    """Row and class of the penalised weight that is furthest from its optimum: an active one unless they all rest."""
+    residuals = np.where(problem.l1 > 0, point.residuals, 0.0)
+    active = np.where(point.W != 0, residuals, 0.0)
+    steepness = active if active.max() > rest else residuals
+    row, klass = np.unravel_index(int(steepness.argmax()), steepness.shape)
+    return (int(row), int(klass)) if steepness[row, klass] > rest else None
+
+
+def _single_step(problem: Posterior, point: Point, row: int, klass: int) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's step on one weight, its intercept following; halved until the regularised loss falls."""
+    d, l1, old, G = problem.design.d, problem.l1[row, klass], point.W[row, klass], point.G[row, klass]
+    slope = G + l1 * np.sign(old) if old else np.sign(G) * (abs(G) - l1)
+    omega = problem.likelihood.curvature(point.P, problem.s, klass, klass)
+    K = problem.design.gram(omega, np.array([row, d] if problem.design.intercept else [row]))
+    follow = -K[0, 1] / K[1, 1] if len(K) > 1 and K[1, 1] > 0 else 0.0
+    curvature = K[0, 0] + follow * K[0, -1] if len(K) > 1 else K[0, 0]
+    D = np.zeros_like(point.W)
+    for length in 0.5 ** np.arange(40):
+        new = old - length * slope / max(curvature, np.finfo(float).tiny)
+        D[row, klass] = -old if old * new < 0 else new - old
+        if len(K) > 1:
+            D[d, klass] = follow * D[row, klass]
+        W, F = point.W + D, point.F + problem.design.scores(D)
+        if problem.value(W, F) <= point.value + 1e-13 * abs(point.value):  # rounding hides the last small gains
+            break
+    return W, F
+
+
+MARGINAL: dict[str, tuple[Callable[..., Solution], int]] = {
+    "fixed-point": (fixed_point, 200),
+    "component-wise": (steepest, 20_000),
+}

@@ -1,0 +1,337 @@
+"""SBMLR: a fixed point of the strength at a certified optimum; evidence; the ridge whose strength has most of it."""
+
+import json
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import gammaln
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+from smaller import RMLR, SBMLR, SMLR, EvidenceSearch
+from smaller.basis import Kernel
+from smaller.design import as_design
+from smaller.errors import EmptyModelWarning
+from smaller.laplace import marginal_evidence, ridge_evidence
+from smaller.likelihoods import Gaussian
+from smaller.objective import Posterior
+from smaller.priors import Normal
+from smaller.solvers import null_point
+from smaller.solvers.marginal import criterion, fixed_point, size, steepest
+from smaller.solvers.smooth import smooth
+
+
+def posed(X, y, **options):
+    """The objective of SBMLR, and a hundredth of its largest strength."""
+    _, objective, _ = SBMLR(**options)._pose(X, y, None, None)
+    return objective, 0.01 * objective.largest_strength(null_point(objective))
+
+
+def noise(n=90, d=12, m=3, seed=11):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), np.arange(n) % m
+
+
+def related(n=120, d=20, m=4, seed=0):
+    """Few of many columns matter; an even number of classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    y = (X[:, :4] @ rng.standard_normal((4, m)) * 2 + rng.gumbel(size=(n, m))).argmax(axis=1)
+    return X, y
+
+
+PROBLEMS = {
+    "iris": load_iris(return_X_y=True),
+    "wine": load_wine(return_X_y=True),
+    "cancer": load_breast_cancer(return_X_y=True),
+    "four classes": related(seed=5),
+}
+problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+# -- the fixed point
+
+
+@problem
+@pytest.mark.parametrize("parametrization", ["symmetric", "reference"])
+def test_the_strength_is_what_the_weights_ask_for_at_a_certified_optimum(name, parametrization):
+    """lam = N / sum |w| in standardised units to 1e-6, and SMLR at that strength is the same model."""
+    X, y = PROBLEMS[name]
+    model = SBMLR(parametrization=parametrization).fit(X, y)
+    standardised = np.abs(model.coef_ * X.std(axis=0))
+    assert_allclose(model.lam_, np.count_nonzero(model.coef_) / standardised.sum(), rtol=1e-6)
+    assert model.dual_gap_ <= 1e-6
+    smlr = SMLR(model.lam_, parametrization=parametrization, standardize=True, tol=1e-9).fit(X, y)
+    assert_allclose(model.predict_proba(X), smlr.predict_proba(X), atol=1e-4)
+    assert model.status_ == "converged"
+
+
+@pytest.mark.parametrize("name", ["iris", "wine"])
+def test_the_algorithm_of_the_paper_ends_at_the_same_point(name):
+    X, y = PROBLEMS[name]
+    ours, theirs = (SBMLR(solver=solver).fit(X, y) for solver in ("fixed-point", "component-wise"))
+    assert_allclose(ours.lam_, theirs.lam_, rtol=1e-5)
+    assert np.array_equal(ours.coef_ != 0, theirs.coef_ != 0)
+    assert_allclose(ours.coef_, theirs.coef_, atol=5e-3 * np.abs(ours.coef_).max())
+    assert_allclose(ours.evidence_, theirs.evidence_, atol=1e-3)
+
+
+def test_single_steps_never_raise_the_regularised_loss():
+    """At the strength of each step; so M falls too while no weight comes or goes: lam S majorises N log S."""
+    objective, lam = posed(*PROBLEMS["wine"])
+    solution = steepest(objective, objective.start(), 1e-6, 20_000, lam)
+    criteria = np.array(solution.extra["criteria"])
+    assert_allclose(criteria[-1], criteria[-100:].min(), rtol=1e-9)
+    assert criteria[-1] < criteria[0]
+
+
+@problem
+def test_the_plain_iteration_converges_at_the_rate_of_theory(name):
+    """(lam^2 / N) g^T A^-1 g, g the signs and A the Hessian on the support: below 1 at a strict minimum of M."""
+    X, y = PROBLEMS[name]
+    objective, lam = posed(StandardScaler().fit_transform(X), y, parametrization="reference")
+    found = fixed_point(objective, objective.start(), 1e-10, 200, lam)
+    W, lam = found.weights, found.extra["lam"]
+    active = (W != 0) | (objective.l1 == 0)
+    P = objective.likelihood.fit(found.scores, objective.Y, objective.s)[0]
+    g = np.where(objective.l1 > 0, np.sign(W), 0).T[active.T]
+    theory = lam**2 / size(objective, W).N * g @ np.linalg.solve(objective.hessian_on(P, active), g)
+    beside = fixed_point(objective, W, 1e-12, 1, lam * (1 + 1e-4))
+    measured = np.log(np.divide(*size(objective, beside.weights)) / lam) / 1e-4
+    assert theory < 1
+    assert_allclose(measured, theory, atol=5e-3)
+
+
+def test_where_no_strength_is_a_fixed_point_the_fit_ends_beside_the_jump():
+    """A weight comes and goes at the strength that is kept, which is certified all the same."""
+    X, y = related(seed=1)
+    model = SBMLR().fit(X, y)
+    assert model.status_ == "jump"
+    assert model.dual_gap_ <= 1e-6
+    counts = []
+    for factor in (1 - 2e-6, 1 + 2e-6):
+        smlr = SMLR(model.lam_ * factor, standardize=True, tol=1e-10).fit(X, y)
+        counts.append(np.count_nonzero(smlr.coef_) / np.abs(smlr.coef_ * X.std(axis=0)).sum() / smlr.lam)
+    assert counts[0] > 1 > counts[1]
+
+
+@problem
+def test_several_starts_keep_the_greatest_evidence(name):
+    X, y = PROBLEMS[name]
+    one, several = SBMLR().fit(X, y), SBMLR(n_init=4).fit(X, y)
+    assert several.evidence_ >= one.evidence_ - 1e-6
+
+
+# -- nothing to find
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_noise_ends_in_an_empty_model_that_is_explained(n_init):
+    X, y = noise()
+    with pytest.warns(EmptyModelWarning, match="kept no column.*how data without a relation"):
+        model = SBMLR(n_init=n_init).fit(X, y)
+    assert not len(model.support_)
+    assert_allclose(model.predict_proba(X), 1 / 3, atol=1e-9)
+    assert np.isfinite([model.lam_, model.evidence_, model.dual_gap_]).all()
+
+
+def test_the_evidence_of_an_empty_model_is_that_of_its_intercepts():
+    """Two classes of equal frequency: the Hessian in the intercept is n / 4."""
+    X, y = noise(m=2)
+    with pytest.warns(EmptyModelWarning):
+        model = SBMLR().fit(X, y)
+    n = len(y)
+    assert_allclose(model.evidence_, -n * np.log(2) - np.log(n / 4) / 2 + np.log(2 * np.pi) / 2)
+
+
+def test_an_empty_model_does_not_win_against_another_start():
+    """Strong starts collapse on this sample, weak ones do not."""
+    X, y = related(60, 30, 2, seed=3)
+    objective, lam = posed(X, y)
+    fits = [fixed_point(objective, null_point(objective).W, 1e-6, 200, lam * factor) for factor in (1, 99.9)]
+    assert [size(objective, fit.weights).N > 0 for fit in fits] == [True, False]
+    assert np.isinf(criterion(objective, fits[1]))
+    assert len(SBMLR(n_init=6).fit(X, y).support_) > 0
+
+
+AWKWARD = {
+    "separable": (
+        np.r_[-np.ones((20, 2)), np.ones((20, 2))] + 0.01 * np.arange(80).reshape(40, 2) / 80,
+        np.arange(40) // 20,
+    ),
+    "a constant column": (np.c_[load_iris().data, np.ones(150)], load_iris().target),
+    "duplicated columns": (np.c_[load_iris().data, load_iris().data], load_iris().target),
+    "two samples": (np.array([[0.0, 1.0], [1.0, 3.0]]), np.array([0, 1])),
+    "one constant column": (np.ones((10, 1)), np.arange(10) % 2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning", "ignore::smaller.errors.ConvergenceWarning")
+@pytest.mark.parametrize("model", [SBMLR(), SBMLR(n_init=3), SBMLR(curvature="posterior"), RMLR("evidence")], ids=repr)
+@pytest.mark.parametrize("name", AWKWARD)
+def test_awkward_data_never_give_nan(name, model):
+    X, y = AWKWARD[name]
+    model.fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.lam_)
+    assert not np.isnan(model.evidence_)
+
+
+# -- invariance
+
+
+@pytest.mark.parametrize("model", [SBMLR(tol=1e-9), RMLR("evidence", standardize=True, tol=1e-9)], ids=repr)
+def test_units_do_not_matter(model):
+    X, y = PROBLEMS["wine"]
+    unit = 10.0 ** np.linspace(-4, 4, X.shape[1])
+    P, evidence = model.fit(X, y).predict_proba(X), model.evidence_
+    assert_allclose(model.fit(X * unit, y).predict_proba(X * unit), P, atol=1e-6)
+    assert_allclose(model.evidence_, evidence, rtol=1e-6)
+
+
+@pytest.mark.parametrize("basis", ["linear", "rbf"])
+def test_a_weight_is_a_repetition(basis):
+    X, y = PROBLEMS["iris"]
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    model = SBMLR(basis=basis, tol=1e-8)
+    weighted, repeated = (
+        model.fit(X, y, weight),
+        SBMLR(basis=basis, tol=1e-8).fit(X.repeat(weight, 0), y.repeat(weight)),
+    )
+    assert_allclose(weighted.lam_, repeated.lam_, rtol=1e-6)
+    assert_allclose(weighted.evidence_, repeated.evidence_, rtol=1e-6)
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+
+
+# -- evidence
+
+
+def test_the_evidence_is_the_formula():
+    """E_D + N log S - log Gamma(N) + N log 2 + 1/2 log|A| - r/2 log 2 pi with A by differences of the gradient."""
+    X, y = PROBLEMS["iris"]
+    X = StandardScaler().fit_transform(X)
+    objective, lam = posed(X, y, parametrization="reference")
+    found = fixed_point(objective, objective.start(), 1e-10, 200, lam)
+    active = (found.weights != 0) | (objective.l1 == 0)
+    where = np.argwhere(active)
+
+    def gradient(values):
+        W = np.zeros(objective.shape)
+        W[active] = values
+        return objective.gradient(W)[active]
+
+    at = found.weights[active]
+    A = np.array([(gradient(at + h) - gradient(at - h)) / 2e-5 for h in 1e-5 * np.eye(len(where))])
+    N, S = size(objective, found.weights)
+    loss = found.objective - found.extra["lam"] * S
+    tail = np.linalg.slogdet(A)[1] / 2 - len(where) / 2 * np.log(2 * np.pi)
+    expected = -(loss + N * np.log(S) - gammaln(N) + N * np.log(2) + tail)
+    assert_allclose(marginal_evidence(objective, found.weights, found.scores), expected, rtol=1e-7)
+    g = np.where(objective.l1 > 0, np.sign(found.weights), 0.0)[active]
+    whole = expected - np.log(1 - N / S**2 * g @ np.linalg.solve(A, g)) / 2
+    assert_allclose(marginal_evidence(objective, found.weights, found.scores, whole=True), whole, rtol=1e-7)
+
+
+@pytest.mark.parametrize(("n", "d"), [(30, 5), (8, 25)])
+def test_the_evidence_of_a_ridge_is_exact_where_everything_is_gaussian(n, d):
+    """y ~ N(0, I + X X^T / lam), through the columns and through the samples."""
+    rng = np.random.default_rng(n)
+    X, y, lam = rng.standard_normal((n, d)), rng.standard_normal(n), 0.7
+    objective = Posterior(as_design(X, False), y[:, None], Gaussian(), Normal(lam))
+    fit = smooth(objective, objective.start(), 1e-12, 20)
+    exact = multivariate_normal(np.zeros(n), np.eye(n) + X @ X.T / lam).logpdf(y) + n / 2 * np.log(2 * np.pi)
+    assert_allclose(ridge_evidence(objective, fit.weights, fit.scores), exact, rtol=1e-10)
+
+
+@pytest.mark.parametrize("parametrization", ["symmetric", "reference"])
+@pytest.mark.parametrize("m", [2, 3])
+def test_the_evidence_through_samples_and_through_columns_is_the_same(m, parametrization):
+    """Repeated samples turn n < d into n > d and count as weights."""
+    X, y = related(20, 30, m)
+    values = []
+    for repeat in (1, 2):
+        model = RMLR(0.7, parametrization=parametrization)
+        weight = np.full(20 * repeat, 2 / repeat)
+        _, objective, _ = model._pose(np.tile(X, (repeat, 1)), np.tile(y, repeat), weight, None)
+        fit = smooth(objective, objective.start(), 1e-12, 100)
+        values.append(ridge_evidence(objective, fit.weights, fit.scores))
+    assert_allclose(*values, rtol=1e-10)
+
+
+@problem
+def test_the_ridge_found_has_the_most_evidence_of_its_neighbours(name):
+    X, y = PROBLEMS[name]
+    model = RMLR("evidence", standardize=True).fit(X, y)
+
+    def evidence(lam):
+        _, objective, _ = RMLR(lam, standardize=True)._pose(X, y, None, None)
+        fit = smooth(objective, objective.start(), 1e-10, 200)
+        return ridge_evidence(objective, fit.weights, fit.scores)
+
+    assert_allclose(model.evidence_, evidence(model.lam_), rtol=1e-6)
+    assert model.evidence_ > max(evidence(model.lam_ * factor) for factor in (0.01, 0.5, 0.9, 1.1, 2, 100))
+
+
+def test_too_many_unknowns_for_a_determinant_are_refused():
+    X, y = np.random.default_rng(0).standard_normal((6500, 1)), np.arange(6500) % 2
+    with pytest.raises(ValueError, match=r"determinant of 6500 unknowns.*cross-validation"):
+        RMLR("evidence", basis="rbf").fit(X[:, :1], y)
+
+
+def test_strength_and_evidence_go_when_they_are_no_longer_chosen():
+    X, y = PROBLEMS["iris"]
+    model = RMLR("evidence").fit(X, y)
+    assert {"lam_", "evidence_"} <= set(vars(model))
+    model.set_params(lam=1.0).fit(X, y)
+    assert not {"lam_", "evidence_"} & set(vars(model))
+
+
+# -- comparison
+
+
+def test_a_search_by_evidence_finds_the_width_of_the_kernel():
+    """Rings are not separated by a line, nor by a kernel far too wide or far too narrow."""
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, 200), 1 + 2 * (np.arange(200) % 2) + 0.3 * rng.standard_normal(200)
+    X, y = np.c_[radius * np.cos(angle), radius * np.sin(angle)], np.arange(200) % 2
+    grid = [{"basis": ["linear"]}, {"basis": [Kernel("rbf")], "basis__gamma": [1e-4, 0.3, 300.0]}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", (EmptyModelWarning))  # of the line
+        search = EvidenceSearch(SBMLR(), grid).fit(X, y)
+    assert search.best_params_["basis__gamma"] == 0.3
+    assert search.evidence_ == search.evidences_.max() == search.best_estimator_.evidence_
+    assert search.score(X, y) > 0.97
+    assert len(search.candidates_) == len(search.evidences_) == 4
+
+
+def test_a_search_needs_evidence_and_candidates():
+    X, y = PROBLEMS["iris"]
+    with pytest.raises(ValueError, match="SMLR has no evidence_ after its fit"):
+        EvidenceSearch(SMLR(), {"lam": [1.0]}).fit(X, y)
+    with pytest.raises(ValueError, match="param_grid has no candidate"):
+        EvidenceSearch(SBMLR(), []).fit(X, y)
+
+
+# -- references
+
+
+@pytest.mark.skipif("SMALLER_CASES" not in os.environ, reason="SMALLER_CASES names no folder of reference cases")
+@pytest.mark.parametrize("name", ["sbmlr_iris", "sbmlr_iris_bias", "sbmlr_wine", "sbmlr_fgl", "blogreg_pima"])
+def test_independent_references(name):
+    """Fixed points of other programs; those of sbmlr have no intercept or a penalised column of ones."""
+    folder = Path(os.environ["SMALLER_CASES"]) / name
+    data, case = np.load(folder / "input.npz"), json.loads((folder / "reference.json").read_text())
+    binary = name.startswith("blogreg")
+    expected = case["fixed_point"] if binary else case["fixed_point_from_sbmlr_alpha"]
+    X = data["X"][:, 1:] if binary else data["X"]
+    y = data["y"] if "y" in data else data["t"]
+    model = SBMLR(standardize=False, fit_intercept=binary, tol=1e-10).fit(X, y.ravel())
+    coef = np.asarray(expected["a"])[None, 1:] if binary else np.asarray(expected["weights"]).T
+    assert_allclose(model.lam_, expected["lam" if binary else "alpha_final"], rtol=1e-8)
+    assert_allclose(model.coef_, coef, atol=1e-8)
