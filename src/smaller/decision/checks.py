@@ -71,10 +71,9 @@ def positions(y, classes: np.ndarray) -> np.ndarray:
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:
     """Weights of n samples, not all 0."""
-    weight = _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
-    if not weight.any():
+    if sample_weight is not None and not np.any(sample_weight):
         raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-    return weight
+    return _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
 
 
 def priors(values, classes: np.ndarray, name: str, positive: bool = False) -> np.ndarray:

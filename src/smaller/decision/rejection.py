@@ -195,11 +195,12 @@ def labelled(P: np.ndarray, y, classes, sample_weight) -> tuple[np.ndarray, np.n
 
 def curve(confidence: np.ndarray, loss: np.ndarray, weight: np.ndarray) -> RiskCoverage:
     """Risk and coverage at every distinct confidence; one of -inf is never accepted, but counts in the total."""
-    order = np.argsort(-confidence, kind="stable")
+    rows = np.flatnonzero(weight > 0)
+    order = rows[np.argsort(-confidence[rows], kind="stable")]
     sorted_confidence, total = confidence[order], weight.sum()
     accepted, lost = np.cumsum(weight[order]), np.cumsum((weight * loss)[order])
     last = np.append(sorted_confidence[1:] < sorted_confidence[:-1], True)  # of each group of equals
-    last &= np.isfinite(sorted_confidence) & (accepted > 0)
+    last &= np.isfinite(sorted_confidence)
     coverage, risk = accepted[last] / total, lost[last] / accepted[last]
     area = float(risk @ np.diff(coverage, prepend=0.0))
     return RiskCoverage(sorted_confidence[last], coverage, risk, area)
