@@ -358,6 +358,24 @@ def test_both_algorithms_find_the_same_priors_and_weights_are_repetitions():
     assert newton.log_likelihood_ratio == pytest.approx(again.log_likelihood_ratio)
 
 
+def test_pseudo_counts_are_samples_of_known_class_and_leave_no_class_absent():
+    rng = np.random.default_rng(0)
+    training = np.array([0.4, 0.4, 0.2])
+    P = posterior(draw(300, [0.5, 0.5, 0.0], rng)[0], training)
+    found = estimate_priors(P, training, pseudo_count=0.5)
+    by_hand = estimate_priors(np.vstack([P, np.eye(3)]), training, sample_weight=[1.0] * 300 + [0.5] * 3)
+    assert_allclose(found.priors, by_hand.priors, atol=1e-9)
+    assert (found.priors > 0.5 / 302).all()
+    assert found.log_likelihood_ratio == pytest.approx(np.log(P / training @ found.priors).sum())
+    model = PriorShift(FrozenEstimator(GaussianNB().fit(*draw(900, [1 / 3] * 3, rng))), training_priors="uniform")
+    X_new, y_new = draw(300, [0.5, 0.5, 0.0], rng)
+    model.fit(X_new, y_new).adapt(X_new)
+    assert (model.predict_proba(X_new)[:, 2] == 0).all()
+    smooth = clone(model).set_params(pseudo_count=1.0).fit(X_new, y_new).adapt(X_new)
+    assert (smooth.priors_ > 1 / 303).all()
+    assert smooth.shift_.statistic == model.shift_.statistic
+
+
 def test_a_classifier_that_knows_nothing_leaves_the_priors_alone():
     found = estimate_priors(np.tile([0.3, 0.7], (50, 1)), [0.3, 0.7])
     assert_array_equal(found.priors, [0.3, 0.7])
@@ -482,6 +500,7 @@ def test_wrong_priors_are_refused_with_a_sentence(priors, training, message):
         (lambda: risk_coverage(P3, [0, 1, 1]), "P has 2 rows but y has 3 labels"),
         (lambda: risk_coverage(P3, ["a", "d"], classes=["a", "b", "c"]), r"not among the classes: \['d'\]"),
         (lambda: risk_coverage(P3, [0, 1], sample_weight=[0, 0]), "sample_weight is 0 for every sample"),
+        (lambda: estimate_priors(P3, [1 / 3] * 3, pseudo_count=-1), "pseudo_count must be a finite number"),
         (lambda: estimate_priors(P3, [1 / 3] * 3, algorithm="magic"), "algorithm must be one of 'newton', 'em'"),
         (lambda: incurred_cost([0, 1], [0], classes=[0, 1]), "must be of the same samples"),
         (lambda: incurred_cost([0, 1], [0, 9], classes=[0, 1]), r"not among the classes: \[9\]"),

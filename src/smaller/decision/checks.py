@@ -71,7 +71,7 @@ def positions(y, classes: np.ndarray) -> np.ndarray:
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:
     """Weights of n samples, not all 0."""
-    if sample_weight is not None and not np.any(sample_weight):
+    if sample_weight is not None and not np.asarray(sample_weight).any():
         raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
     return _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
 

@@ -34,7 +34,7 @@ class PriorShift(Wrapper):
         class_weight, was trained at other priors: give those ("uniform" for ``class_weight="balanced"``).
     significance : float, default=None
         :meth:`adapt` corrects only if the test of the shift has a p-value of at most this. None always corrects.
-    algorithm : {"newton", "em"}, default="newton"
+    pseudo_count, algorithm
         As in :func:`estimate_priors`.
 
     Attributes
@@ -70,14 +70,25 @@ class PriorShift(Wrapper):
         "priors": ["array-like", Mapping, None],
         "training_priors": [StrOptions({"fit", "uniform"}), "array-like", Mapping],
         "significance": [Interval(Real, 0, 1, closed="both"), None],
+        "pseudo_count": [Interval(Real, 0, None, closed="left")],
         "algorithm": [StrOptions(set(ALGORITHMS))],
     }
 
-    def __init__(self, estimator, *, priors=None, training_priors="fit", significance=None, algorithm="newton"):
+    def __init__(
+        self,
+        estimator,
+        *,
+        priors=None,
+        training_priors="fit",
+        significance=None,
+        pseudo_count=0.0,
+        algorithm="newton",
+    ):
         self.estimator = estimator
         self.priors = priors
         self.training_priors = training_priors
         self.significance = significance
+        self.pseudo_count = pseudo_count
         self.algorithm = algorithm
 
     def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
@@ -131,8 +142,11 @@ class PriorShift(Wrapper):
         if self.priors is not None:
             raise ValueError("PriorShift was given its priors; set priors=None and fit again to estimate them.")
         P = self._raw(X)
-        found = estimated(P, self.training_priors_, np.ones(len(P)), self.algorithm)
-        test = as_test(found)
+        training, weight = self.training_priors_, np.ones(len(P))
+        found = likeliest = estimated(P, training, weight, 0.0, self.algorithm)
+        if self.pseudo_count:
+            found = estimated(P, training, weight, self.pseudo_count, self.algorithm)
+        test = as_test(likeliest)
         kept = self.significance is not None and test.p_value > self.significance
         self.estimate_, self.shift_ = found, test
         self.priors_ = self.training_priors_ if kept else found.priors

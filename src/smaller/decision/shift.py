@@ -101,7 +101,15 @@ def shifted(P: np.ndarray, priors: np.ndarray, training_priors: np.ndarray) -> n
 
 
 def estimate_priors(
-    P, training_priors, *, classes=None, sample_weight=None, algorithm="newton", tol=1e-8, max_iter=None
+    P,
+    training_priors,
+    *,
+    classes=None,
+    sample_weight=None,
+    pseudo_count=0.0,
+    algorithm="newton",
+    tol=1e-8,
+    max_iter=None,
 ) -> PriorEstimate:
     """Maximum likelihood estimate of the operational priors from unlabelled samples.
 
@@ -118,6 +126,9 @@ def estimate_priors(
     classes : array-like of shape (n_classes,), default=None
         Labels of the columns of P, by which a dict names priors; None is 0, 1, ...
     sample_weight : array-like of shape (n_samples,), default=None
+    pseudo_count : float, default=0.0
+        Samples of known class to add, as many of each (a Dirichlet prior). At 0 a class may be found absent: its
+        probability is then 0 everywhere, and the log-loss of a sample of it infinite.
     algorithm : {"newton", "em"}, default="newton"
         "em" is that of Saerens et al. (2002), o_k <- o_k g_k, slow where a class is all but absent. "newton" adds to
         each of its steps one of constrained Newton, and needs a dozen.
@@ -141,16 +152,15 @@ def estimate_priors(
     classes = checks.labels_of(classes, P.shape[1])
     training = checks.priors(training_priors, classes, "training_priors", positive=True)
     weight = checks.sample_weights(sample_weight, len(P))
-    return estimated(P, training, weight, algorithm, tol, max_iter)
+    return estimated(P, training, weight, pseudo_count, algorithm, tol, max_iter)
 
 
-def estimated(P, training, weight, algorithm="newton", tol=1e-8, max_iter=None) -> PriorEstimate:
+def estimated(P, training, weight, pseudo_count=0.0, algorithm="newton", tol=1e-8, max_iter=None) -> PriorEstimate:
     """`estimate_priors` of what was checked."""
     choose("algorithm", algorithm, ALGORITHMS)
     step, iterations = ALGORITHMS[algorithm]
-    rows = weight > 0
-    Q, share = P[rows] / training, weight[rows] / weight.sum()
-    start = _mean_log(Q, share, training)
+    Q, share = _with_known(P, weight, pseudo_count)
+    Q /= training
     priors, n_iter = training.copy(), 0
     while True:
         S = Q @ priors
@@ -167,14 +177,25 @@ def estimated(P, training, weight, algorithm="newton", tol=1e-8, max_iter=None) 
             f"{'' if step is _newton else ', or use algorithm=' + repr('newton')}.",
             ConvergenceWarning,
         )
-    gain = (_mean_log(Q, share, priors) - start) * weight.sum()
-    return PriorEstimate(priors, n_iter, gap, gap <= tol, float(gain))
+    gain = _log_likelihood(P / training, weight, priors) - _log_likelihood(P / training, weight, training)
+    return PriorEstimate(priors, n_iter, gap, gap <= tol, gain)
 
 
-def _mean_log(Q, share, priors) -> float:
-    """The mean log-likelihood; -inf where a sample is impossible at these priors."""
+def _with_known(P, weight, pseudo_count: float) -> tuple[np.ndarray, np.ndarray]:
+    """The samples and, if asked for, some of each class that are known to be of it; with their shares of the weight."""
+    if not (np.isfinite(pseudo_count) and pseudo_count >= 0):
+        raise ValueError(f"pseudo_count must be a finite number that is not negative; got {pseudo_count!r}.")
+    K = P.shape[1] if pseudo_count else 0
+    weight = np.append(weight, np.full(K, pseudo_count))
+    rows = weight > 0
+    return np.vstack([P, np.eye(P.shape[1])[:K]])[rows], weight[rows] / weight.sum()
+
+
+def _log_likelihood(Q, weight, priors) -> float:
+    """sum_i s_i log sum_k Q_ik o_k; -inf where a sample is impossible at these priors."""
+    rows = weight > 0
     with np.errstate(divide="ignore"):
-        return float(share @ np.log(Q @ priors))
+        return float(weight[rows] @ np.log(Q[rows] @ priors))
 
 
 def _em(Q, share, priors, g) -> np.ndarray:
@@ -206,10 +227,10 @@ def _newton(Q, share, priors, g) -> np.ndarray:
 
 def _best_between(Q, share, priors, aim) -> np.ndarray:
     """The first of the full step, its half, its quarter, ... that raises the likelihood; else none."""
-    here = _mean_log(Q, share, priors)
+    here = _log_likelihood(Q, share, priors)
     for halvings in range(30):
         trial = priors + 0.5**halvings * (aim - priors)
-        if _mean_log(Q, share, trial) > here:
+        if _log_likelihood(Q, share, trial) > here:
             return trial
     return priors
 
