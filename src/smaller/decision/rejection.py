@@ -11,7 +11,8 @@ from ..errors import RejectionWarning, warn
 from . import checks
 from .costs import least_cost, most_probable
 
-COVERAGES = 20  # coverages at which a guaranteed error is tested, each at 1/20 of the risk of being wrong
+COVERAGES = 100  # at which a guaranteed error is tested, if there are enough samples
+STARTS = 4  # of the sequences of tests; more are safer against an early mistake, fewer leave more risk to each
 ROUNDING = 1e-9  # so that 29 of 100 are not more than a fraction 0.29
 
 
@@ -113,9 +114,9 @@ def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sam
 
     Without a guarantee this is a point estimate: the error of the sample itself is at most `error`, which is a little
     optimistic, as the threshold was chosen on that sample. With ``guarantee=0.95`` the error of samples to come is at
-    most `error` with probability 0.95 over the draw of this sample: the exact (Clopper-Pearson) upper limit is
-    compared, at 20 coverages fixed beforehand, each with a twentieth of the 5 % (Bonferroni). That holds if the sample
-    is new to the classifier and like those to come.
+    most `error` with probability 0.95 over the draw of this sample: exact (Clopper-Pearson) upper limits are compared
+    with it, at increasing coverages until one fails, from four starts with a quarter of the 5 % each. That holds if the
+    sample is new to the classifier and like those to come.
 
     Parameters
     ----------
@@ -229,25 +230,46 @@ def for_error(confidence, wrong, weight, error: float, guarantee=None) -> Thresh
 
 
 def _guaranteed(points: RiskCoverage, total: float, error: float, guarantee: float) -> Threshold:
-    """The greatest of the fixed coverages whose Clopper-Pearson limit is at most `error`."""
-    aims = np.arange(1, COVERAGES + 1) / COVERAGES
-    tested = np.unique(np.searchsorted(points.coverage, aims + ROUNDING) - 1)
-    tested = tested[tested >= 0]
+    """The greatest coverage that a sequence of tests reaches; each compares a Clopper-Pearson limit with `error`.
+
+    Coverages are tested in increasing order until one fails, from a few starts that do not depend on the labels. At
+    most the first true failure of each sequence can be missed, so that each has its share of the risk of being wrong,
+    however many tests it makes (fixed-sequence testing).
+    """
+    risk = (1.0 - guarantee) / STARTS
+    tested = _coverages(points, total, error, risk)
     accepted = points.coverage[tested] * total
-    wrong = points.risk[tested] * accepted
-    right = np.maximum(accepted - wrong, 0.0)
-    limit = beta.ppf(1.0 - (1.0 - guarantee) / COVERAGES, wrong + 1.0, np.maximum(right, 1e-300))
-    limit = np.where(right > ROUNDING, limit, 1.0)
-    enough = np.flatnonzero(limit <= error)
-    if not len(enough):
+    wrong = np.rint(points.risk[tested] * accepted * 1e6) / 1e6  # sums of weights, without their rounding
+    right = accepted - wrong
+    limit = np.where(right > ROUNDING, beta.ppf(1.0 - risk, wrong + 1.0, np.maximum(right, ROUNDING)), 1.0)
+    reached = _last_reached(limit <= error, accepted)
+    if reached is None:
         _tell_unreached(error, limit, f" with a guarantee of {guarantee:g}")
         return NOTHING
-    at = int(tested[enough[-1]])
-    found = _threshold(points, at)._replace(bound=float(limit[enough[-1]]))
+    at = int(tested[reached])
+    found = _threshold(points, at)._replace(bound=float(limit[reached]))
     if np.isneginf(found.value):
         return found
     # Given the next confidence below, those above it are independent draws: the threshold is just above that one.
     return found._replace(value=float(np.nextafter(points.threshold[at + 1], np.inf)))
+
+
+def _coverages(points: RiskCoverage, total: float, error: float, risk: float) -> np.ndarray:
+    """Points of the curve nearest below the coverages tested: those at which no error at all would pass."""
+    aims = np.arange(1, COVERAGES + 1) / COVERAGES
+    tested = np.unique(np.searchsorted(points.coverage, aims + ROUNDING) - 1)
+    tested = tested[tested >= 0]
+    return tested[risk ** (1.0 / (points.coverage[tested] * total)) >= 1.0 - error]
+
+
+def _last_reached(passed: np.ndarray, accepted: np.ndarray) -> int | None:
+    """The greatest coverage from which tests passed all the way down to one of the starts, geometrically spaced."""
+    if not len(passed):
+        return None
+    starts = np.searchsorted(accepted, np.geomspace(accepted[0], accepted[-1], STARTS + 1)[:-1] * (1 - ROUNDING))
+    stops = np.append(np.flatnonzero(~passed), len(passed))
+    ends = [int(stops[np.searchsorted(stops, start)]) - 1 for start in starts if passed[start]]
+    return max(ends, default=None)
 
 
 def _threshold(points: RiskCoverage, at: int) -> Threshold:
