@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,14 @@ def _numbers(name: str, values) -> np.ndarray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers; {error}.") from error
+        raise ValueError(f"{name} must be an array of numbers: {str(error).rstrip('.')}.") from error
+
+
+def number(name: str, value) -> float:
+    """A single number, not NaN."""
+    if not isinstance(value, Real) or np.isnan(float(value)):
+        raise ValueError(f"{name} must be a number; got {value!r}.")
+    return float(value)
 
 
 def _refuse_row(wrong: np.ndarray, P: np.ndarray, what: str, remedy: str) -> None:
@@ -133,7 +141,7 @@ def _named_costs(named: Mapping, classes: np.ndarray) -> np.ndarray:
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise ValueError(f"The keys of cost must be pairs (true class, decision); got {pair!r}.")
         _refuse_unknown(pair, known, "cost")
-        cost[known.index(pair[0]), known.index(pair[1])] = amount
+        cost[known.index(pair[0]), known.index(pair[1])] = number(f"The cost of {pair}", amount)
     return _amounts("cost", cost)
 
 
@@ -183,8 +191,8 @@ def reject_label_of(reject_label, classes: np.ndarray) -> Any:
 def with_reject_label(classes: np.ndarray, reject_label: Any) -> np.ndarray:
     """The classes and, last, the reject label: numbers stay numbers and strings strings, else dtype object."""
     extra = np.asarray(reject_label)
-    number = "biuf"
-    if (classes.dtype.kind in number and extra.dtype.kind in number) or classes.dtype.kind == extra.dtype.kind == "U":
+    numeric = "biuf"
+    if (classes.dtype.kind in numeric and extra.dtype.kind in numeric) or classes.dtype.kind == extra.dtype.kind == "U":
         # An unsigned or boolean dtype has no -1.
         dtype = np.int64 if classes.dtype.kind in "bu" and extra.dtype.kind == "i" else None
         return np.append(classes if dtype is None else classes.astype(dtype), extra)
@@ -195,8 +203,7 @@ def with_reject_label(classes: np.ndarray, reject_label: Any) -> np.ndarray:
 
 def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
     """A number between 0 and 1; `ends` tells whether 0 and 1 themselves will do."""
-    number = float(_numbers(name, value)) if np.ndim(value) == 0 else np.nan
-    inside = 0 < number < 1 or (number == 0 and ends[0]) or (number == 1 and ends[1])
-    if not inside:
+    given = float(value) if isinstance(value, Real) else np.nan
+    if not (0 < given < 1 or (given == 0 and ends[0]) or (given == 1 and ends[1])):
         raise ValueError(f"{name} must be a fraction between 0 and 1; got {value!r}.")
-    return number
+    return given

@@ -92,8 +92,7 @@ class CostSensitive(Rejectable):
         self.reject_cost = reject_cost
         self.reject_label = reject_label
 
-    def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
-        classes = inner.classes_
+    def _settings(self, classes: np.ndarray) -> dict[str, Any]:
         label = None if self.reject_cost is None else checks.reject_label_of(self.reject_label, classes)
         return {
             "cost_": checks.costs(self.cost, classes),

@@ -89,7 +89,7 @@ def decide(P, *, cost=None, reject_cost=None, threshold=None, classes=None, reje
     classes = checks.labels_of(classes, P.shape[1])
     chosen = least_cost(P, checks.costs(cost, classes), rejecting_costs(reject_cost, classes))
     if threshold is not None:
-        chosen = at_least(chosen, threshold)
+        chosen = at_least(chosen, checks.number("threshold", threshold))
     if reject_cost is None and threshold is None:
         return classes[chosen.codes]
     return named(chosen.codes, classes, checks.reject_label_of(reject_label, classes))
@@ -120,8 +120,6 @@ def most_probable(P: np.ndarray) -> Decisions:
 
 def at_least(chosen: Decisions, threshold: float) -> Decisions:
     """Reject what is less sure than the threshold."""
-    if np.ndim(threshold) or np.isnan(threshold):
-        raise ValueError(f"threshold must be a number; got {threshold!r}.")
     return chosen._replace(codes=np.where(chosen.confidence < threshold, -1, chosen.codes))
 
 

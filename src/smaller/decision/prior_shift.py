@@ -91,18 +91,28 @@ class PriorShift(Wrapper):
         self.pseudo_count = pseudo_count
         self.algorithm = algorithm
 
-    def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
-        training = self._training_priors(inner.classes_, y, sample_weight)
-        new = training if self.priors is None else checks.priors(self.priors, inner.classes_, "priors")
-        return {"training_priors_": training, "priors_": new, "estimate_": None, "shift_": None}
+    def _settings(self, classes: np.ndarray) -> dict[str, Any]:
+        new = None if self.priors is None else checks.priors(self.priors, classes, "priors")
+        return {"priors_": new, "training_priors_": self._told_priors(classes), "estimate_": None, "shift_": None}
 
-    def _training_priors(self, classes, y, sample_weight) -> np.ndarray:
+    def _told_priors(self, classes: np.ndarray) -> np.ndarray | None:
         given = self.training_priors
         if not isinstance(given, str):
             return checks.priors(given, classes, "training_priors", positive=True)
         if given == "uniform":
             return np.full(len(classes), 1.0 / len(classes))
         self._refuse_other_priors()
+        return None
+
+    def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
+        settings = self._settings(inner.classes_)
+        training = settings["training_priors_"]
+        if training is None:
+            training = self._frequencies(inner.classes_, y, sample_weight)
+        new = training if settings["priors_"] is None else settings["priors_"]
+        return {"training_priors_": training, "priors_": new}
+
+    def _frequencies(self, classes: np.ndarray, y, sample_weight) -> np.ndarray:
         codes = checks.positions(y, classes)
         weight = checks.sample_weights(sample_weight, len(codes))
         counts = np.bincount(codes, weights=weight, minlength=len(classes))

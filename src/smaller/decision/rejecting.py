@@ -111,31 +111,32 @@ class Rejecting(Rejectable):
         self.cv = cv
         self.n_jobs = n_jobs
 
-    def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
-        self._check_aim(inner)
-        facts = {"reject_label_": checks.reject_label_of(self.reject_label, inner.classes_), "held_out_": None}
-        if self.threshold is not None:
-            unknown = dict.fromkeys(("coverage_", "error_", "bound_"), np.nan)
-            return {**facts, **unknown, "threshold_": float(self.threshold), "curve_": None}
-        sample = held_out(self, inner, X, y, sample_weight, routed, self.cv, self.n_jobs)
-        return {**facts, "held_out_": sample, **self._calibrated(inner, sample)}
+    def _settings(self, classes: np.ndarray) -> dict[str, Any]:
+        self._check_aim()
+        label = checks.reject_label_of(self.reject_label, classes)
+        unknown = dict.fromkeys(("coverage_", "error_", "bound_"), np.nan)
+        return {"reject_label_": label, "threshold_": self.threshold, **unknown, "curve_": None, "held_out_": None}
 
-    def _check_aim(self, inner) -> None:
+    def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
+        if self.threshold is not None:
+            return {}
+        if self.guarantee is not None and prior_ratio(inner) is not None:
+            raise ValueError(
+                "A guarantee holds at the priors of the held-out samples, but PriorShift was given others; leave out "
+                "guarantee, or hold out samples drawn at the operational priors."
+            )
+        sample = held_out(self, inner, X, y, sample_weight, routed, self.cv, self.n_jobs)
+        return {"held_out_": sample, **self._calibrated(inner, sample)}
+
+    def _check_aim(self) -> None:
         aims = {name: getattr(self, name) for name in ("threshold", "rate", "error")}
         given = {name: value for name, value in aims.items() if value is not None}
         if len(given) != 1:
             raise ValueError(f"Rejecting needs exactly one of threshold, rate and error; got {given or 'none'}.")
         if self.guarantee is not None and self.error is None:
             raise ValueError("guarantee goes with error: it tells how surely that error is kept to; give error.")
-        if self.threshold is not None and np.isnan(self.threshold):
-            raise ValueError("threshold must be a number; got NaN.")
-        if self.threshold is not None and self.threshold > 1:
+        if self.threshold is not None and checks.number("threshold", self.threshold) > 1:
             raise ValueError(f"threshold={self.threshold} would reject every sample: no confidence is above 1.")
-        if self.guarantee is not None and prior_ratio(inner) is not None:
-            raise ValueError(
-                "A guarantee holds at the priors of the held-out samples, but PriorShift was given others; leave out "
-                "guarantee, or hold out samples drawn at the operational priors."
-            )
 
     def _calibrated(self, inner, sample: HeldOut) -> dict[str, Any]:
         """The threshold that meets the aim on held-out samples, and what it does to them."""

@@ -152,6 +152,8 @@ def estimate_priors(
     classes = checks.labels_of(classes, P.shape[1])
     training = checks.priors(training_priors, classes, "training_priors", positive=True)
     weight = checks.sample_weights(sample_weight, len(P))
+    if not checks.number("tol", tol) > 0 or not (max_iter is None or max_iter >= 1):
+        raise ValueError(f"tol must be positive and max_iter at least 1; got tol={tol!r} and max_iter={max_iter!r}.")
     return estimated(P, training, weight, pseudo_count, algorithm, tol, max_iter)
 
 

@@ -54,9 +54,12 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self
         """
         self._refuse_misfits()
+        self._refuse_early(y, sample_weight)
         routed = self._routed(sample_weight, params)
         inner = clone(self.estimator).fit(X, y, **routed)
-        learnt = self._learn(inner, X, y, sample_weight, routed)
+        if not isinstance(inner.classes_, np.ndarray):
+            raise ValueError(f"y has several targets, {np.shape(y)}; decisions are about one, of shape (n_samples,).")
+        learnt = {**self._settings(inner.classes_), **self._learn(inner, X, y, sample_weight, routed)}
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(inner, name):
@@ -66,9 +69,24 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             setattr(self, name, value)
         return self
 
+    def _settings(self, classes: np.ndarray) -> dict[str, Any]:
+        """Attributes that follow from the parameters, once the classes are known; refuses those that do not fit."""
+        return {}
+
     def _learn(self, inner, X, y, sample_weight, routed) -> dict[str, Any]:
-        """Attributes of the fit, by name; nothing is set before all of them are known."""
-        raise NotImplementedError
+        """Attributes that follow from the data. Nothing is set before all attributes are known."""
+        return {}
+
+    def _refuse_early(self, y, sample_weight) -> None:
+        """Refuse wrong parameters before the work starts, where y alone tells what the classes will be."""
+        if sample_weight is not None or isinstance(self.estimator, FrozenEstimator) or np.ndim(y) != 1:
+            return
+        try:
+            classes = np.unique(np.asarray(y))
+        except TypeError:  # labels of several types: the classifier will say what it thinks of them
+            return
+        if len(classes) > 1:
+            self._settings(classes)
 
     # -- using it
 
