@@ -283,6 +283,27 @@ def test_unchanged_priors_change_nothing_and_a_shift_can_be_undone():
     assert_allclose(shift_priors(shift_priors(P, new, old), old, new), P, rtol=1e-12)
 
 
+def test_columns_may_stand_in_any_order():
+    """With their classes, costs and priors in the same order, the decisions are the same."""
+    P, y, _ = problem(4)
+    order = np.array([2, 0, 3, 1])
+    names = np.array(["a", "b", "c", "d"])
+    cost = np.random.default_rng(0).random((4, 4))
+    found = decide(P[:, order], cost=cost[np.ix_(order, order)], reject_cost=0.3, classes=names[order])
+    assert_array_equal(found, decide(P, cost=cost, reject_cost=0.3, classes=names))
+    curves = risk_coverage(P[:, order], names[y], classes=names[order]), risk_coverage(P, names[y], classes=names)
+    assert_array_equal(curves[0].risk, curves[1].risk)
+    bill = {"cost": cost, "reject_cost": 0.3}
+    turned = {"cost": cost[np.ix_(order, order)], "reject_cost": 0.3}
+    assert incurred_cost(names[y], found, classes=names[order], **turned) == pytest.approx(
+        incurred_cost(names[y], found, classes=names, **bill)
+    )
+    training = np.array([0.1, 0.2, 0.3, 0.4])
+    assert_allclose(
+        estimate_priors(P[:, order], training[order]).priors, estimate_priors(P, training).priors[order], atol=1e-6
+    )
+
+
 def test_a_prior_of_zero_rules_a_class_out():
     found = shift_priors([[0.2, 0.3, 0.5], [0.0, 0.0, 1.0]], [0.5, 0.5, 0], [0.3, 0.3, 0.4])
     assert_allclose(found, [[0.4, 0.6, 0.0], [0.5, 0.5, 0.0]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from ..errors import RejectionWarning, warn
 from . import checks
@@ -241,7 +241,7 @@ def _guaranteed(points: RiskCoverage, total: float, error: float, guarantee: flo
     accepted = points.coverage[tested] * total
     wrong = np.rint(points.risk[tested] * accepted * 1e6) / 1e6  # sums of weights, without their rounding
     right = accepted - wrong
-    limit = np.where(right > ROUNDING, beta.ppf(1.0 - risk, wrong + 1.0, np.maximum(right, ROUNDING)), 1.0)
+    limit = np.where(right > ROUNDING, betaincinv(wrong + 1.0, np.maximum(right, ROUNDING), 1.0 - risk), 1.0)
     reached = _last_reached(limit <= error, accepted)
     if reached is None:
         _tell_unreached(error, limit, f" with a guarantee of {guarantee:g}")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.optimize import nnls
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from ..errors import ConvergenceWarning, choose, warn
 from . import checks
@@ -273,7 +273,7 @@ def shift_test(P, training_priors, *, classes=None, sample_weight=None) -> Shift
 def as_test(found: PriorEstimate) -> ShiftTest:
     """The likelihood ratio test that an estimate amounts to."""
     statistic, dof = max(2.0 * found.log_likelihood_ratio, 0.0), len(found.priors) - 1
-    return ShiftTest(statistic, dof, float(chi2.sf(statistic, dof)), found.priors)
+    return ShiftTest(statistic, dof, float(chdtrc(dof, statistic)), found.priors)
 
 
 ALGORITHMS = {"newton": (_newton, 100), "em": (_em, 10_000)}
