@@ -79,12 +79,13 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _refuse_early(self, y, sample_weight) -> None:
         """Refuse wrong parameters before the work starts, where y alone tells what the classes will be."""
-        if sample_weight is not None or isinstance(self.estimator, FrozenEstimator) or np.ndim(y) != 1:
+        if sample_weight is not None or isinstance(self.estimator, FrozenEstimator):
             return
-        try:
-            classes = np.unique(np.asarray(y))
-        except TypeError:  # labels of several types: the classifier will say what it thinks of them
+        y = np.asarray(y)
+        plain = y.dtype.kind in "biufU" or (y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat))
+        if not plain or y.ndim != 1:  # the classifier will say what it thinks of other labels
             return
+        classes = np.unique(y)
         if len(classes) > 1:
             self._settings(classes)
 
