@@ -846,7 +846,11 @@ def test_a_failed_fit_leaves_the_last_one_untouched(data):
         (PriorShift(PriorShift(SMLR())), "PriorShift cannot be around PriorShift"),
         (
             Rejecting(make_pipeline(StandardScaler(), CostSensitive(SMLR())), threshold=0.5),
-            "cannot see the decisions of CostSensitive through a Pipeline; put the Pipeline innermost",
+            "Rejecting cannot see the CostSensitive through a Pipeline; put the Pipeline innermost",
+        ),
+        (
+            CostSensitive(GridSearchCV(PriorShift(SMLR()), {"estimator__lam": [1.0]})),
+            "CostSensitive cannot see the PriorShift through a GridSearchCV",
         ),
         (Rejecting(SMLR()), "needs exactly one of threshold, rate and error; got none"),
         (Rejecting(SMLR(), rate=0.1, error=0.1), "exactly one of threshold, rate and error"),
@@ -901,6 +905,15 @@ def test_labels_unknown_to_a_frozen_classifier_are_refused(data):
     frozen = FrozenEstimator(SMLR().fit(X, y))
     with pytest.raises(ValueError, match=r"not among the classes: \['dog'\]"):
         Rejecting(frozen, rate=0.1).fit(X, np.where(y == "ant", "dog", y))
+
+
+def test_samples_for_a_frozen_classifier_need_not_have_all_of_its_classes(data):
+    X, y = data
+    frozen = FrozenEstimator(SMLR().fit(X, y))
+    some = y != "cat"
+    shift = PriorShift(frozen, training_priors="uniform", priors=[0.2, 0.2, 0.6])
+    for model in (shift, CostSensitive(shift, cost=np.ones((3, 3))), Rejecting(CostSensitive(shift), rate=0.2)):
+        assert_array_equal(clone(model).fit(X[some], y[some]).classes_, NAMES)
 
 
 class Explosive(LogisticRegression):

@@ -79,7 +79,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _refuse_early(self, y, sample_weight) -> None:
         """Refuse wrong parameters before the work starts, where y alone tells what the classes will be."""
-        if sample_weight is not None or isinstance(self.estimator, FrozenEstimator):
+        if sample_weight is not None or is_frozen(self.estimator):
             return
         y = np.asarray(y)
         plain = y.dtype.kind in "biufU" or (y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat))
@@ -170,22 +170,22 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _refuse_misfits(self) -> None:
         """Refuse what has no probabilities, and wrappers in the wrong order or hidden from each other."""
-        within = thawed(self.estimator)
-        if not hasattr(within, "predict_proba"):
+        inner = thawed(self.estimator)
+        if not hasattr(inner, "predict_proba"):
             raise ValueError(
-                f"{type(within).__name__} has no predict_proba, and decisions need probabilities; use a probabilistic "
+                f"{type(inner).__name__} has no predict_proba, and decisions need probabilities; use a probabilistic "
                 "classifier, or wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
         name = type(self).__name__
-        if isinstance(within, Wrapper):
-            if within._stage >= self._stage:
-                raise ValueError(f"{name} cannot be around {type(within).__name__}: {ORDER}.")
+        if isinstance(inner, Wrapper):
+            if inner._stage >= self._stage:
+                raise ValueError(f"{name} cannot be around {type(inner).__name__}: {ORDER}.")
             return
-        last = innermost(within)
-        if isinstance(last, Wrapper) and last._stage > 1:  # PriorShift is not lost: it acts through predict_proba
+        last = innermost(inner)
+        if isinstance(last, Wrapper):  # its decisions, or the weights that its priors call for, would be lost
             raise ValueError(
-                f"{name} cannot see the decisions of {type(last).__name__} through a {type(within).__name__}; put the "
-                f"{type(within).__name__} innermost: {ORDER}."
+                f"{name} cannot see the {type(last).__name__} through a {type(inner).__name__}; put the "
+                f"{type(inner).__name__} innermost: {ORDER}."
             )
 
 
@@ -217,16 +217,16 @@ def adapt(model, X) -> Any:
     >>> adapt(model, X[20:])[-1].priors_.round(2)  # 30, 50 and 50 flowers
     array([0.23, 0.39, 0.38])
     """
-    within = thawed(model)
-    if hasattr(within, "steps"):
-        before = within[:-1]
-        adapt(within[-1], before.transform(X) if len(before) else X)
-    elif isinstance(within, Wrapper):
-        within.adapt(X)
+    inner = thawed(model)
+    if hasattr(inner, "steps"):
+        before = inner[:-1]
+        adapt(inner[-1], before.transform(X) if len(before) else X)
+    elif isinstance(inner, Wrapper):
+        inner.adapt(X)
     else:
         raise ValueError(
-            f"There is no PriorShift around {type(within).__name__}, so there are no priors to adapt; wrap it, "
-            f"PriorShift({type(within).__name__}(...))."
+            f"There is no PriorShift around {type(inner).__name__}, so there are no priors to adapt; wrap it, "
+            f"PriorShift({type(inner).__name__}(...))."
         )
     return model
 
@@ -238,12 +238,21 @@ def thawed(model) -> Any:
     return model
 
 
+def is_frozen(model) -> bool:
+    """Whether the classifier inside is a fitted one that stays as it is."""
+    while model is not None and not isinstance(model, FrozenEstimator):
+        model = within(model)
+    return model is not None
+
+
 def innermost(model) -> Any:
     """The wrapper that a pipeline ends in, or that another meta-estimator is around; else what is innermost."""
-    while not isinstance(model, Wrapper):
-        steps = getattr(model, "steps", None)
-        within = steps[-1][1] if steps else getattr(model, "estimator", None)
-        if within is None:
-            break
-        model = within
+    while not isinstance(model, Wrapper) and within(model) is not None:
+        model = within(model)
     return model
+
+
+def within(model) -> Any:
+    """The last step of a pipeline, what another meta-estimator is around, or None."""
+    steps = getattr(model, "steps", None)
+    return steps[-1][1] if steps else getattr(model, "estimator", None)
