@@ -64,6 +64,8 @@ class Rejecting(Rejectable):
         guarantee was asked for; NaN where nothing was held out.
     curve_ : RiskCoverage or None
         Error against coverage of the held-out samples.
+    held_out_ : tuple (P, codes, weight) or None
+        The held-out samples: probabilities of the classifier inside, positions of their classes, weights.
 
     Examples
     --------
