@@ -16,6 +16,7 @@ from sklearn.ensemble import BaggingClassifier
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score, cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -23,6 +24,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smaller import RMLR, SBMLR, SMLR, SMLRCV, EvidenceSearch
 from smaller.basis import Kernel, Polynomial
+from smaller.decision import CostSensitive, PriorShift, Rejecting
 
 CHECKED = [
     SMLR(),
@@ -42,7 +44,17 @@ CHECKED = [
     EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
 ]
 
-CHECKS = parametrize_with_checks(CHECKED)
+WRAPPED = [
+    PriorShift(SMLR()),
+    CostSensitive(SMLR()),
+    CostSensitive(SMLR(), reject_cost=1.0),  # as dear as an error: nothing is rejected
+    Rejecting(SMLR(), threshold=0.0),
+    Rejecting(SMLR(), rate=0.0, cv=3),
+    Rejecting(SMLR(), error=1.0, cv=3),
+    Rejecting(CostSensitive(PriorShift(SMLR())), rate=0.0, cv=3),
+]
+
+CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED])
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 
@@ -81,6 +93,17 @@ def test_models_promise_what_they_can_do(model):
     assert tags.classifier_tags.multi_class
     assert not tags.input_tags.allow_nan
     assert (tags.transformer_tags is not None) == (not isinstance(model, RMLR))
+
+
+@pytest.mark.parametrize("model", WRAPPED, ids=repr)
+def test_wrappers_promise_what_the_classifier_inside_can_do(model):
+    tags = get_tags(model)
+    assert is_classifier(model)
+    assert tags.input_tags.sparse
+    assert tags.classifier_tags.multi_class
+    assert tags.transformer_tags is None
+    assert not get_tags(CostSensitive(GaussianNB())).input_tags.sparse
+    assert get_tags(CostSensitive(SMLR(basis="precomputed"))).input_tags.pairwise
 
 
 @pytest.mark.parametrize("model", EVERY_MODEL, ids=names)

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from experiments import __main__ as command  # noqa: E402
 from experiments import harness  # noqa: E402
+from experiments.cawley2006 import priors  # noqa: E402
 from experiments.krishnapuram2005 import smooth  # noqa: E402
 
 PAPER = {
@@ -153,7 +154,7 @@ def test_the_command_tells_by_its_exit_code_whether_all_checks_hold(folder, monk
 def test_the_command_refuses_an_unknown_paper_and_lists_those_there_are(capsys):
     with pytest.raises(SystemExit, match="2"):
         command.main(["nobody1999"])
-    assert "nobody1999; there are krishnapuram2005" in capsys.readouterr().err
+    assert f"nobody1999; there are {', '.join(command.papers())}" in capsys.readouterr().err
 
 
 # The folders
@@ -207,3 +208,47 @@ def test_a_general_optimiser_reaches_a_lenient_target_and_says_when_it_cannot(me
     start = smooth.objective(np.zeros((4, 2)), H, Y, 1.0)
     assert smooth.optimise(method, H, Y, 1.0, target=0.999 * start, limit=10).seconds_to_target is not None
     assert smooth.optimise(method, H, Y, 1.0, target=0.0, limit=0.05).seconds_to_target is None
+
+
+# Cawley et al. 2006
+
+
+def test_a_balanced_training_set_has_as_many_of_each_class_and_the_test_set_is_the_rest():
+    y = np.random.default_rng(0).choice(3, size=200, p=[0.7, 0.2, 0.1])
+    train, test = priors.balanced(y, 10, seed=1)
+    assert np.bincount(y[train]).tolist() == [10, 10, 10]
+    assert sorted([*train, *test]) == list(range(200))
+    assert not np.array_equal(train, priors.balanced(y, 10, seed=2)[0])
+
+
+def test_the_cross_entropy_is_the_mean_of_logarithms():
+    P = np.array([[0.5, 0.5], [0.2, 0.8]])
+    assert priors.cross_entropy(P, np.array([0, 1])) == pytest.approx(-(np.log(0.5) + np.log(0.8)) / 2)
+    assert priors.cross_entropy(np.eye(2), np.array([0, 0])) == np.inf
+
+
+def test_the_prior_shift_experiment_fills_its_tables(monkeypatch, tmp_path):
+    """Seven normal classes, rare and frequent: the correction helps, and every figure has its row."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(7), [600, 900, 100, 60, 60, 60, 60])
+    np.savez(tmp_path / "covtype_sample.npz", X=1.5 * np.eye(7)[y] + rng.normal(size=(len(y), 7)), y=y + 1)
+    monkeypatch.setenv("SMALLER_DATA", str(tmp_path))
+    monkeypatch.setattr(priors, "PER_CLASS", 40)
+    report = harness.Report()
+    priors.table2(report, quick=True)
+    tables = json.loads((ROOT / "experiments/cawley2006/paper.json").read_text())["tables"]
+    assert set(report.results) == {row["key"] for table in tables for row in table["rows"]}
+    assert report.results["covtype/corrected"]["error"][2] < report.results["covtype/raw"]["error"][1]
+    assert report.results["covtype/prior/Aspen"]["training"] == pytest.approx([1 / 7] * 3)
+    bars = np.array([report.results[f"covtype/prior/{cover}"]["estimated"][0] for cover in priors.COVERS])
+    assert bars.sum() == pytest.approx(1)
+    assert {check["claim"].split(":")[0] for check in report.checks} == {"Covtype"}
+
+
+def test_figure_1_has_three_bars_for_each_class():
+    pytest.importorskip("matplotlib")
+    groups = {group: np.full(7, height) for group, height in zip(priors.BARS, (0.1, 0.2, 0.3), strict=True)}
+    drawn = priors.picture(groups)
+    assert drawn == priors.picture(groups)
+    for colour in ("#bfbfbf", "#1f77b4", "#ff7f0e"):
+        assert drawn.count(f"fill: {colour}") == 7 + 1  # the bars, and the legend's

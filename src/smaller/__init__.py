@@ -1,5 +1,6 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
+from . import decision
 from .comparison import EvidenceSearch
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
@@ -7,4 +8,14 @@ from .tuning import SMLRCV, Path, path
 
 __version__ = "0.1.0"
 
-__all__ = ["RMLR", "SBMLR", "SMLR", "SMLRCV", "EvidenceSearch", "Path", "__version__", "path"]
+__all__ = [
+    "RMLR",
+    "SBMLR",
+    "SMLR",
+    "SMLRCV",
+    "EvidenceSearch",
+    "Path",
+    "__version__",
+    "decision",
+    "path",
+]

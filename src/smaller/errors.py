@@ -18,6 +18,10 @@ class EmptyModelWarning(UserWarning):
     """Every penalised weight is zero: the model predicts the class frequencies."""
 
 
+class RejectionWarning(UserWarning):
+    """A target of the reject option cannot be met: every sample will be rejected."""
+
+
 class Status(Enum):
     """How a solve ended; each value is the sentence that the user reads."""
 
@@ -60,4 +64,12 @@ def choose(what: str, key: object, table: Iterable[str]) -> None:
         raise ValueError(f"{what} must be one of {', '.join(map(repr, names))}; got {key!r}.")
 
 
-__all__ = ["CompiledCoreWarning", "ConvergenceWarning", "EmptyModelWarning", "Status", "choose", "warn"]
+__all__ = [
+    "CompiledCoreWarning",
+    "ConvergenceWarning",
+    "EmptyModelWarning",
+    "RejectionWarning",
+    "Status",
+    "choose",
+    "warn",
+]
