@@ -1,8 +1,9 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
+from . import bounds
 from .multinomial import RMLR, SMLR
 from .tuning import SMLRCV, Path, path
 
 __version__ = "0.1.0"
 
-__all__ = ["RMLR", "SMLR", "SMLRCV", "Path", "__version__", "path"]
+__all__ = ["RMLR", "SMLR", "SMLRCV", "Path", "__version__", "bounds", "path"]
