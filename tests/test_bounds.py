@@ -4,8 +4,10 @@ import itertools
 import json
 import math
 import os
+import re
 import warnings
 from decimal import Decimal, localcontext
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -109,8 +112,10 @@ def test_the_inverse_of_the_binary_divergence_agrees_with_the_reference(referenc
 def test_the_inverse_of_the_binary_divergence_is_the_largest_that_the_budget_allows(q, budget):
     p = bounds.kl_inverse(q, budget)
     assert q <= p <= 1
-    assert p == 1 or bounds.binary_kl(q, np.nextafter(p, 2)) >= budget
-    assert bounds.binary_kl(q, np.nextafter(p, 0)) <= budget or np.nextafter(p, 0) <= q
+    rounding = 1e-14 * (1 + budget)
+    assert p == 1 or bounds.binary_kl(q, p) >= budget
+    below = np.nextafter(p, 0)
+    assert below <= q or bounds.binary_kl(q, below) <= budget + rounding
 
 
 def test_without_errors_the_inverse_has_a_closed_form():
@@ -156,7 +161,7 @@ def test_the_quadrature_does_not_depend_on_units_and_knows_equal_weights(unit):
 
 def test_one_large_and_many_small_weights_are_a_laplace_and_a_normal_variable():
     """Where nothing but the limit is known: the characteristic function is nearly Gaussian far beyond its pole."""
-    a = np.r_[1.0, np.full(40_000, 2.0 / np.sqrt(2 * 40_000))]
+    a = np.r_[1.0, np.full(4000, 2.0 / np.sqrt(2 * 4000))]
     for mu in (0.1, 2.0, 9.0):
 
         def integrand(z, mu=mu):
@@ -164,7 +169,7 @@ def test_one_large_and_many_small_weights_are_a_laplace_and_a_normal_variable():
             return math.exp(-(z**2) / 8) / math.sqrt(8 * math.pi) * beyond
 
         limit = quad(integrand, -24, 24, points=[mu], limit=200)[0]
-        assert gibbs.tail(np.array([mu]), a[None])[0] == pytest.approx(limit, abs=2e-6)
+        assert gibbs.tail(np.array([mu]), a[None])[0] == pytest.approx(limit, abs=2e-5)
 
 
 @pytest.mark.parametrize("p", [2, 12, 40])
@@ -225,7 +230,7 @@ def test_rows_of_zeros_are_decided_as_predict_decides_them():
 @pytest.mark.parametrize("m", [2, 3, 4])
 def test_where_the_model_errs_at_least_half_of_the_weights_drawn_err(m, parametrization):
     """The factor 2, for the model's own predictions and any number of classes: a symmetric difference of scores."""
-    X, y = clusters(n=150, p=5, m=m, seed=m)
+    X, y = clusters(n=150, p=5, m=m, seed=m, spread=3.0)
     model = SMLR(1.0, fit_intercept=False, parametrization=parametrization).fit(X, y)
     case = admit(model, X, y)
     wrong = np.flatnonzero(model.predict(X) != y)
@@ -276,11 +281,12 @@ def failure_probability(n, delta, limit):
     posteriors = [np.array(q) / 4 for q in itertools.product(range(5), repeat=3) if sum(q) == 4] + [prior]
     divergences = [float(sum(a * math.log(a / b) for a, b in zip(q, prior, strict=True) if a)) for q in posteriors]
     chance = [binom.pmf(np.arange(n + 1), n, rate) for rate in rates]
+    limit = cache(limit)  # of few values, each of which occurs often
     failing = 0.0
     for counts in itertools.product(range(n + 1), repeat=3):
         observed = np.array(counts) / n
         broken = any(
-            q @ rates > limit(float(q @ observed), kl, n, delta) * (1 + 1e-12)
+            q @ rates > limit(round(float(q @ observed), 12), kl, n, delta) * (1 + 1e-12)
             for q, kl in zip(posteriors, divergences, strict=True)
         )
         failing += broken * math.prod(chance[j][k] for j, k in enumerate(counts))
@@ -346,27 +352,40 @@ class Discrete:
     def true_errors(self, model, posterior):
         """Of the model and of the Gibbs classifier."""
         guess = model.predict(self.points)
-        ones, zeros = np.ones(64, dtype=int), np.zeros(64, dtype=int)
-        drawn = [gibbs.error_rates(posterior, self.points, codes) for codes in (ones, zeros)]
-        return self.true_error(guess != 1, guess != 0), self.true_error(*drawn)
+        drawn = gibbs.error_rates(posterior, self.points, np.ones(64, dtype=int))
+        return self.true_error(guess != 1, guess != 0), self.true_error(drawn, 1 - drawn)
 
 
 def test_over_500_training_sets_the_bounds_hold_as_often_as_promised():
     world, rng, delta, n = Discrete(), np.random.default_rng(0), 0.1, 120
-    broken = dict.fromkeys(["gibbs", "pac-bayes", "sharper", "rademacher", "test set"], 0)
+    broken = dict.fromkeys(["gibbs", "pac-bayes", "rademacher", "test set"], 0)
     for _ in range(500):
         X, y = world.sample(n, rng)
         model = SMLR(2.0, fit_intercept=False).fit(X, y)
         found = bounds.pac_bayes(model, X, y, delta)
-        sharper = bounds.pac_bayes(model, X, y, delta, rates="least-bound")
         error, drawn = world.true_errors(model, found.posterior)
         broken["gibbs"] += drawn > found.gibbs_bound
         broken["pac-bayes"] += error > found.bound
-        broken["sharper"] += world.true_errors(model, sharper.posterior)[1] > sharper.gibbs_bound
         broken["rademacher"] += error > bounds.rademacher(model, X, y, delta).bound
         broken["test set"] += error > bounds.test_set(model, *world.sample(n, rng), delta).bound
     assert max(broken.values()) <= delta * 500, broken
     assert broken["test set"] > 0  # the check can fail: this bound is as tight as one can be
+
+
+@pytest.mark.slow
+def test_over_500_training_sets_a_chosen_strength_and_narrower_posteriors_keep_the_promise():
+    world, rng, delta, n = Discrete(), np.random.default_rng(1), 0.1, 120
+    broken = dict.fromkeys(["sharper", "chosen", "chosen, Gibbs"], 0)
+    for _ in range(500):
+        X, y = world.sample(n, rng)
+        model = SMLR(2.0, fit_intercept=False).fit(X, y)
+        sharper = bounds.pac_bayes(model, X, y, delta, rates="least-bound")
+        broken["sharper"] += world.true_errors(model, sharper.posterior)[1] > sharper.gibbs_bound
+        chosen = bounds.choose(SMLR(fit_intercept=False), X, y, [0.5, 2.0, 8.0, 32.0], delta)
+        error, drawn = world.true_errors(chosen.model, chosen.best.posterior)
+        broken["chosen"] += error > chosen.bound
+        broken["chosen, Gibbs"] += drawn > chosen.best.gibbs_bound
+    assert max(broken.values()) <= delta * 500, broken
 
 
 def test_the_test_set_bound_fails_with_probability_delta_and_no_more():
@@ -381,10 +400,11 @@ def test_the_test_set_bound_fails_with_probability_delta_and_no_more():
     assert limits[n] == 1.0
 
 
-class Constant:
+class Constant(BaseEstimator):
     """Predicts 0; labels of 1 are its errors."""
 
-    is_fitted_ = True
+    def __sklearn_is_fitted__(self):
+        return True
 
     def fit(self, X, y):
         return self
@@ -576,10 +596,10 @@ def test_a_bound_prints_as_a_sentence_with_its_assumptions():
 def _refused(model, X=None, y=None, **options):
     if X is None:
         X, y = two_classes()
-    with pytest.raises(ValueError) as error:
+    with pytest.raises(ValueError, match=r"\w") as error:
         bounds.pac_bayes(model, X, y, **options)
     if not options:
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=re.escape(str(error.value))):
             bounds.rademacher(model, X, y)
     return str(error.value)
 

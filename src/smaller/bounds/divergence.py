@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import rel_entr
 
+ROUNDING = 4.0 * np.finfo(float).eps
+
 
 def binary_kl(q, p):
     """kl(q || p) = q ln(q/p) + (1-q) ln((1-q)/(1-p)), in nats; infinite where p excludes what q allows."""
@@ -13,8 +15,9 @@ def binary_kl(q, p):
 
 
 def kl_inverse(q: float, budget: float) -> float:
-    """sup { p >= q : kl(q || p) <= budget }, by bisection, rounded up: never below the true supremum."""
+    """sup { p >= q : kl(q || p) <= budget }, by bisection, rounded up."""
     low, high = float(q), 1.0
+    budget = budget * (1.0 + ROUNDING) + ROUNDING  # so that no rounding of kl makes a bound too small
     if binary_kl(q, high) <= budget:
         return high
     while (middle := (low + high) / 2) not in (low, high):

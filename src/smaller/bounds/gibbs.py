@@ -16,7 +16,7 @@ from scipy.special import ndtr
 from .divergence import kl_inverse, laplace_kl, least_kl_rates
 
 STEP, ANGLE = 0.07, np.pi / 8  # of the quadrature below: its error is about exp(-2 pi ANGLE / STEP), 1e-15
-NEGLIGIBLE = 1e-17
+NEGLIGIBLE, NODES = 1e-17, 16  # nodes are taken so many at a time, until the last one does not matter
 FACTORS = 16  # so many factors of a characteristic function are multiplied before a logarithm keeps them in range
 ENTRIES = 1 << 21  # of a block's scratch arrays
 
@@ -58,7 +58,7 @@ def _blocks(Phi, width: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     n, longest = Phi.shape
     if sparse.issparse(Phi):
         longest = max(int(np.diff(Phi.indptr).max(initial=0)), 1)
-    rows = max(1, ENTRIES // (width * max(longest, 1)))
+    rows = max(1, ENTRIES // (width * max(longest, FACTORS)))
     for start in range(0, n, rows):
         where = slice(start, min(start + rows, n))
         yield where, *_packed(Phi[where])
@@ -96,25 +96,26 @@ def tail(mu: np.ndarray, a: np.ndarray) -> np.ndarray:
     rows = np.flatnonzero((largest > 0) & (mu > 0))
     D = np.minimum(0.5 / largest[rows], 1.0 / spread[rows])
     m, B = mu[rows] * D, np.square(a[rows] * D[:, None])
-    weight = STEP / (2.0 * np.pi)  # the nodes u and -u are conjugate; the first has no partner
-    u = 0.0
+    first = 0
     while len(rows):
+        u = STEP * np.arange(first, first + NODES)[:, None]
         v = ANGLE + 1j * u
         z = 1.0 + np.sin(v)
-        term = weight * np.cos(v) / z * np.exp(-m * z - _log_factors(B, z * z))
-        found[rows] += term.real
-        keep = np.abs(term) > NEGLIGIBLE
-        if not keep.all():
-            rows, m, B = rows[keep], m[keep], B[keep]
-        weight, u = STEP / np.pi, u + STEP
+        weight = np.where(u > 0, STEP, STEP / 2) / np.pi  # u and -u are conjugate, and 0 has no partner
+        terms = weight * np.cos(v) / z * np.exp(-m * z - _log_factors(B, z * z))
+        found[rows] += terms.real.sum(axis=0)
+        keep = np.abs(terms[-1]) > NEGLIGIBLE
+        rows, m, B = rows[keep], m[keep], B[keep]
+        first += NODES
     return np.clip(found, 0.0, 0.5)
 
 
-def _log_factors(B: np.ndarray, square: complex) -> np.ndarray:
-    """sum_j ln(1 - B_ij square), up to multiples of 2 pi i."""
-    total = np.zeros(len(B), dtype=complex)
+def _log_factors(B: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """sum_j ln(1 - B_ij squares_k), up to multiples of 2 pi i, for every node k and row i."""
+    total = np.zeros((len(squares), len(B)), dtype=complex)
     for start in range(0, B.shape[1], FACTORS):
-        total += np.log(np.prod(1.0 - B[:, start : start + FACTORS] * square, axis=1))
+        factors = 1.0 - B[:, start : start + FACTORS] * squares[:, :, None]
+        total += np.log(np.prod(factors, axis=2))
     return total
 
 
@@ -128,7 +129,7 @@ def error_rates(posterior: LaplacePosterior, Phi, codes: np.ndarray, normal: boo
     """The probability, for each sample of a two-class problem, that drawn weights misclassify it, (n,)."""
     mu = centres(posterior, Phi)[:, 0]
     wrong, beyond = np.empty(len(mu)), _normal_tail if normal else tail
-    for where, values, columns in _blocks(Phi, 4):
+    for where, values, columns in _blocks(Phi, NODES):
         a = np.abs(values) / posterior.rate[columns, 0]
         away = beyond(np.abs(mu[where]), a)
         # A row of zeros has the score 0 whatever the weights; such scores go to the first class, as in predict.

@@ -54,12 +54,12 @@ test_set.__test__ = False  # type: ignore[attr-defined]  # nor is this a test ca
 
 def _refuse_training_sample(model, X, y) -> None:
     """A model of ours knows the objective of the sample it was fitted on."""
-    if not (hasattr(model, "_pose") and hasattr(model, "objective_")) or len(np.unique(y)) < 2:
+    ours = hasattr(model, "_pose") and hasattr(model, "objective_")
+    if not ours or not np.array_equal(np.unique(y), model.classes_):
         return
-    other = clone(model)
-    if set(np.unique(y)) != set(model.classes_):
-        return
-    _, objective, _ = other._pose(X, y, None, None)
+    _, objective, _ = clone(model)._pose(X, y, None, None)
+    if hasattr(model, "lam_"):
+        objective = objective.with_prior(objective.prior.with_strength(model.lam_))
     coef = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.toarray()
     W = coef[: objective.k].T
     W = np.vstack([W, model.intercept_[: objective.k]]) if model.fit_intercept else W
