@@ -463,7 +463,8 @@ def test_narrower_posteriors_can_only_better_the_bound():
     X, y = clusters(n=400, m=3)
     model = SMLR(1.0, fit_intercept=False).fit(X, y)
     drawn = bounds.pac_bayes(model, X, y, rates="least-bound", draws=20)
-    assert drawn.gibbs.spent * 19 == pytest.approx(0.1 * 0.05)  # each of 19 narrower or equal posteriors pays
+    tries = len(training.SHARPER) * (1 if model.coef_.all() else 2)
+    assert drawn.gibbs.spent * tries == pytest.approx(0.1 * 0.05)  # each that might be tried pays
 
 
 def test_a_declared_prior_on_the_intercept_is_one_more_weight():
@@ -523,7 +524,7 @@ def test_an_empty_model_is_a_coin_and_its_bound_says_nothing():
     found = bounds.pac_bayes(model, X, y)
     assert (found.kl, found.gibbs.risk) == (0.0, 0.5)
     assert found.trivial
-    assert "says nothing" in found.sentence
+    assert "(which says nothing; Gibbs" in found.sentence
 
 
 # -- choosing a strength

@@ -57,10 +57,9 @@ class Bound:
     def sentence(self) -> str:
         """The statement alone."""
         trust = "With" if self.certain else "Approximately, and without guarantee: with"
-        limit = "1, which says nothing" if self.trivial else f"{self.bound:.3g}"
-        place = f" {where}" if (where := self._where()) else ""
         chance = f"{trust} probability ≥ {1 - self.delta:.6g} over {self.over}"
-        return f"{chance}, true error ≤ {limit}{place} ({self._grounds()})."
+        nothing = "which says nothing; " if self.trivial else ""
+        return f"{chance}, true error ≤ {self.bound:.3g}{self._where()} ({nothing}{self._grounds()})."
 
     def _where(self) -> str:
         return ""
@@ -159,6 +158,8 @@ class Choice(Bound):
     lam : float
     model : SMLR
         Fitted at ``lam``.
+    models : tuple of SMLR
+        Fitted at each strength.
     best : PACBayes
         Its bound, at delta divided by the number of strengths.
     lams : ndarray
@@ -168,6 +169,7 @@ class Choice(Bound):
 
     lam: float
     model: Any
+    models: tuple[Any, ...]
     best: PACBayes
     lams: np.ndarray
     results: tuple[PACBayes, ...]
@@ -178,7 +180,7 @@ class Choice(Bound):
         return self.best.certain
 
     def _where(self) -> str:
-        return f"at lam={self.lam:.3g}, the least of {len(self.lams)} bounds"
+        return f" at lam={self.lam:.3g}, the least of {len(self.lams)} bounds"
 
     def _grounds(self) -> str:
         return self.best._grounds()

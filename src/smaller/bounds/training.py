@@ -21,7 +21,7 @@ GRID = tuple(10.0 ** np.linspace(-3, 3, 25))  # strengths that no data have seen
 DRAWS = 50_000  # in all, unless told otherwise
 DRAWN_SHARE = 0.1  # of delta, for the confidence term of Monte Carlo
 
-SHARPER = tuple(2.0 ** np.arange(0.5, 4.6, 0.5))  # factors of the rates that "least-bound" tries
+SHARPER = tuple(2.0 ** np.arange(0.0, 6.1, 0.5))  # factors of the rates that "least-bound" tries
 
 # What ln(./delta) has in its numerator: Langford and Seeger 2001 and Seeger 2002; Maurer 2004 (n >= 8, and by
 # computation below that).
@@ -107,14 +107,16 @@ def pac_bayes(
     choose_from("form", form, FORMS)
     choose_from("rates", rates, ("least-kl", "least-bound"))
     case = admit(model, X, y, prior, intercept_prior)
-    candidates = _sharpened(case.posterior) if rates == "least-bound" else [case.posterior]
-    share = delta * DRAWN_SHARE / len(candidates)
-    tried = []
-    for posterior in candidates:
-        risk = _gibbs_risk(case._replace(posterior=posterior), gibbs, share, draws, random_state)
-        spent = risk.spent * len(candidates)
-        tried.append((kl_inverse(risk.risk, budget(posterior.kl, case.n, delta - spent, form)), risk, posterior))
-    limit, risk, posterior = min(tried, key=lambda found: found[0])
+    series = _sharpened(case.posterior) if rates == "least-bound" else [[case.posterior]]
+    candidates = sum(map(len, series))  # Monte Carlo pays for each that might be tried
+    drawing = {"share": delta * DRAWN_SHARE / candidates, "draws": draws, "random_state": random_state}
+
+    def tried(posterior: LaplacePosterior) -> tuple[float, GibbsRisk, LaplacePosterior]:
+        risk = _gibbs_risk(case._replace(posterior=posterior), gibbs, **drawing)
+        left = delta - candidates * risk.spent
+        return kl_inverse(risk.risk, budget(posterior.kl, case.n, left, form)), risk, posterior
+
+    limit, risk, posterior = min((_descend(tried, one) for one in series), key=lambda found: found[0])
     return PACBayes(
         bound=min(1.0, 2.0 * limit),
         delta=delta,
@@ -256,6 +258,7 @@ def choose(model, X, y, lams=GRID, delta: float = 0.05, **options) -> Choice:
         assumptions=(*best.assumptions, f"the {len(lams)} strengths were fixed in advance as well"),
         lam=float(lams[least]),
         model=models[least],
+        models=tuple(models),
         best=best,
         lams=lams,
         results=tuple(found),
@@ -265,12 +268,22 @@ def choose(model, X, y, lams=GRID, delta: float = 0.05, **options) -> Choice:
 # -- what they share
 
 
-def _sharpened(posterior: LaplacePosterior) -> list[LaplacePosterior]:
-    """The posterior itself, and narrower ones: all weights, or those that are not 0, with rates a factor higher."""
+def _sharpened(posterior: LaplacePosterior) -> list[list[LaplacePosterior]]:
+    """Narrower and narrower posteriors: the rates of all weights a factor higher, or of those that are not 0."""
     kept = posterior.mean != 0
-    every = [posterior.rate * factor for factor in SHARPER]
-    some = [] if kept.all() else [np.where(kept, rate, posterior.rate) for rate in every]
-    return [posterior, *(posterior._replace(rate=rate) for rate in every + some)]
+    which = [kept] if kept.all() else [np.ones_like(kept), kept]
+    return [[posterior._replace(rate=posterior.rate * np.where(w, f, 1.0)) for f in SHARPER] for w in which]
+
+
+def _descend(tried: Callable, series: list) -> tuple:
+    """The best of a series, followed until it gets worse."""
+    best = tried(series[0])
+    for member in series[1:]:
+        found = tried(member)
+        if found[0] > best[0]:
+            break
+        best = found
+    return best
 
 
 def _gibbs_risk(case: Case, method: str, share: float, draws: int | None, random_state) -> GibbsRisk:
