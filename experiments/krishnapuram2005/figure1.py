@@ -88,13 +88,15 @@ def arrays(report: Report) -> None:
     train, test = (X[bunch.train], bunch.target[bunch.train]), (X[bunch.test], bunch.target[bunch.test])
     for form in ("langford-seeger", "maurer"):
         found = bounds.pac_bayes(SMLR(1.0, fit_intercept=False).fit(*train), *train, DELTA, form=form)
-        report.add(f"golub/bound/{form}", bound=found.gibbs_bound, doubled=found.bound, of34=34 * found.gibbs_bound)
+        report.add(
+            f"golub/bound/{form}", bound=found.gibbs_bound, doubled=found.bound, **{"of 34": 34 * found.gibbs_bound}
+        )
         report.check(f"golub: the Gibbs bound ({form}) is below 1", found.gibbs_bound < 1)
     coin = bounds.kl_inverse(0.5, bounds.budget(0.0, len(bunch.train), DELTA, "langford-seeger"))
-    report.add("golub/bound/coin", bound=coin, of34=34 * coin)
+    report.add("golub/bound/coin", bound=coin, **{"of 34": 34 * coin})
     model = SMLR(1.0, fit_intercept=False).fit(*train)
     held_out = bounds.test_set(model, *test, DELTA)
-    report.add("golub/bound/held-out", bound=held_out.bound, of34=34 * held_out.bound)
+    report.add("golub/bound/held-out", bound=held_out.bound, **{"of 34": 34 * held_out.bound})
 
 
 def draw(found: list[Curves]) -> str:

@@ -103,9 +103,9 @@ def refuse_model(model, prior: float | None, intercept_prior: float | None) -> N
     name = type(model).__name__
     if not isinstance(model.basis_, FIXED_BASES):
         raise ValueError(
-            f"{name} has the basis {type(model.basis_).__name__}, whose columns depend on the training set (kernels "
-            "are centred on it), so the prior does too and the bound does not hold. Use basis='linear', for instance "
-            "on kernel values with centres that are no part of the training set."
+            f"{name} has the basis {type(model.basis_).__name__}, whose columns may depend on the training set (a "
+            "kernel is centred on it), so that the prior would too and the bound would not hold. Use basis='linear', for "
+            "instance on kernel values with centres that are no part of the training set."
         )
     if model.class_weight is not None:
         raise ValueError(

@@ -55,13 +55,16 @@ class GibbsRisk(NamedTuple):
 
 def _blocks(Phi, width: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Rows at a time: where they are, their entries (those of sparse rows moved together) and their columns."""
-    n, longest = Phi.shape
-    if sparse.issparse(Phi):
-        longest = max(int(np.diff(Phi.indptr).max(initial=0)), 1)
-    rows = max(1, ENTRIES // (width * max(longest, FACTORS)))
+    n, rows = Phi.shape[0], max(1, ENTRIES // (width * _longest(Phi)))
     for start in range(0, n, rows):
         where = slice(start, min(start + rows, n))
         yield where, *_packed(Phi[where])
+
+
+def _longest(Phi) -> int:
+    """Entries of the longest row, and as few as a block reckons with."""
+    entries = np.diff(Phi.indptr).max(initial=0) if sparse.issparse(Phi) else Phi.shape[1]
+    return max(int(entries), FACTORS)
 
 
 def _packed(block) -> tuple[np.ndarray, np.ndarray]:
@@ -159,6 +162,18 @@ def monte_carlo(posterior: LaplacePosterior, Phi, codes: np.ndarray, draws: int,
     kl(mean || risk) <= ln(1 / delta) / (n draws), counts each of them (Hoeffding 1963, theorem 1).
     """
     mu = centres(posterior, Phi)
+    errors, total = 0, len(mu) * draws
+    while draws > 0:
+        at_once = min(draws, max(1, ENTRIES // _longest(Phi)))
+        errors += _errors_drawn(posterior, Phi, codes, mu, at_once, rng)
+        draws -= at_once
+    estimate = errors / total
+    upper = kl_inverse(estimate, np.log(1.0 / delta) / total)
+    return GibbsRisk(upper, f"Monte Carlo, {total} draws", delta, estimate)
+
+
+def _errors_drawn(posterior: LaplacePosterior, Phi, codes: np.ndarray, mu: np.ndarray, draws: int, rng) -> int:
+    """Errors among so many draws for each sample."""
     errors = 0
     for where, values, columns in _blocks(Phi, draws):
         F = np.repeat(mu[None, where], draws, axis=0)
@@ -166,10 +181,7 @@ def monte_carlo(posterior: LaplacePosterior, Phi, codes: np.ndarray, draws: int,
             a = values / posterior.rate[columns, c]
             F[:, :, c] += (rng.laplace(size=(draws, *a.shape)) * a).sum(axis=2)
         errors += int((_decide(F, posterior.reference) != codes[where]).sum())
-    total = len(mu) * draws
-    estimate = errors / total
-    upper = kl_inverse(estimate, np.log(1.0 / delta) / total)
-    return GibbsRisk(upper, f"Monte Carlo, {draws} draws for each sample", delta, estimate)
+    return errors
 
 
 def _decide(F: np.ndarray, reference: bool) -> np.ndarray:
