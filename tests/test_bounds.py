@@ -44,6 +44,9 @@ def fitted(lam=3.0, n=400, p=12, seed=0, **parameters):
     return SMLR(lam, **{"fit_intercept": False, **parameters}).fit(X, y), X, y
 
 
+DATA = two_classes()
+
+
 @pytest.fixture(scope="module")
 def reference():
     folder = os.environ.get("SMALLER_CASES")
@@ -577,6 +580,20 @@ def test_a_grid_that_data_would_make_or_that_is_none_is_refused(lams):
         bounds.choose(SMLR(fit_intercept=False), X, y, lams)
 
 
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (SMLRCV(), "pass an SMLR in place of SMLRCV"),
+        (make_pipeline(SMLR()), "steps before its model"),
+        (RMLR(), "normal"),
+    ],
+    ids=["SMLRCV", "pipeline", "RMLR"],
+)
+def test_only_a_plain_model_has_its_strength_chosen(model, reason):
+    with pytest.raises(ValueError, match=reason):
+        bounds.choose(model, *DATA, [1.0])
+
+
 # -- what is said
 
 
@@ -612,9 +629,6 @@ def _refused(model, X=None, y=None, **options):
         with pytest.raises(ValueError, match=re.escape(str(error.value))):
             bounds.rademacher(model, X, y)
     return str(error.value)
-
-
-DATA = two_classes()
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def admit(model, X, y, prior: float | None = None, intercept_prior: float | None
 def _weights(model, prior: float | None) -> tuple[np.ndarray, np.ndarray, str]:
     """Centres and prior rates, (d, k), and the prior in words."""
     coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
-    if len(coef) > 2 and model.parametrization == "reference":
+    if len(coef) > 2 and getattr(model, "parametrization", "") == "reference":
         coef = coef[:-1]
     mean = np.ascontiguousarray(coef.T, dtype=np.float64)
     if prior is not None:
@@ -98,16 +98,16 @@ def label_positions(model, y) -> np.ndarray:
 
 def refuse_model(model, prior: float | None, intercept_prior: float | None) -> None:
     """Whatever makes prior or columns depend on the sample, or leaves a weight without a prior."""
-    _refuse_kind(model)
+    refuse_kind(model)
     check_is_fitted(model)
     name = type(model).__name__
     if not isinstance(model.basis_, FIXED_BASES):
         raise ValueError(
             f"{name} has the basis {type(model.basis_).__name__}, whose columns may depend on the training set (a "
-            "kernel is centred on it), so that the prior would too and the bound would not hold. Use basis='linear', for "
-            "instance on kernel values with centres that are no part of the training set."
+            "kernel is centred on it), so that the prior would too and the bound would not hold. Use basis='linear', "
+            "for instance on kernel values with centres that are no part of the training set."
         )
-    if model.class_weight is not None:
+    if getattr(model, "class_weight", None) is not None:
         raise ValueError(
             f"{name} was fitted with class_weight={model.class_weight!r}: it minimises a weighted error, whereas the "
             "bound is on the plain error rate of independent samples, each counted once. Fit it without class_weight."
@@ -123,7 +123,8 @@ def refuse_model(model, prior: float | None, intercept_prior: float | None) -> N
         raise ValueError(f"{name} has no intercept, so intercept_prior={intercept_prior!r} has nothing to stand for.")
 
 
-def _refuse_kind(model) -> None:
+def refuse_kind(model) -> None:
+    """Whatever has no Laplace prior of its own, or hides how it came by its columns."""
     name = type(model).__name__
     if isinstance(model, SparseMultinomialModel):
         return

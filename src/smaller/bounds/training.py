@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from ..errors import EmptyModelWarning
 from ..errors import choose as choose_from
 from . import gibbs as risks
-from .admission import Case, admit
+from .admission import Case, admit, refuse_kind
 from .divergence import kl_inverse
 from .gibbs import GibbsRisk, LaplacePosterior
 from .results import INDEPENDENT, Choice, PACBayes, Rademacher, check_delta
@@ -241,6 +241,9 @@ def choose(model, X, y, lams=GRID, delta: float = 0.05, **options) -> Choice:
     (4.0, [0, 1, 2, 3, 4])
     """
     check_delta(delta)
+    refuse_kind(model)
+    if not hasattr(model, "lam"):
+        raise ValueError(f"choose takes the strength itself; pass an SMLR in place of {type(model).__name__}.")
     lams = _fixed_grid(lams)
     models, found = [], []
     for lam in lams:
