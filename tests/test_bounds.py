@@ -446,6 +446,16 @@ def test_the_bound_is_its_formula():
     assert bounds.pac_bayes(model, X, y, 0.02).bound < found.bound  # Maurer's form is the tighter one
 
 
+def test_what_monte_carlo_spends_of_delta_the_theorem_does_not_have():
+    model, X, y = fitted()
+    found = bounds.pac_bayes(model, X, y, 0.05, gibbs="monte-carlo", draws=20)
+    assert found.gibbs.spent == pytest.approx(0.005)
+    draws = 20 * len(y)
+    assert found.gibbs.risk == pytest.approx(bounds.kl_inverse(found.gibbs.estimate, math.log(1 / 0.005) / draws))
+    left = bounds.budget(found.kl, len(y), 0.045)
+    assert found.gibbs_bound == pytest.approx(bounds.kl_inverse(found.gibbs.risk, left), rel=1e-9)
+
+
 def test_the_rademacher_bound_is_its_formula():
     model, X, y = fitted(n=2000)
     found = bounds.rademacher(model, X, y, 0.1, margin=0.5, g0=0.5, ratio=1.5)
