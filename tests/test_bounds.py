@@ -370,7 +370,7 @@ class Discrete:
 
 def test_over_500_training_sets_the_bounds_hold_as_often_as_promised():
     world, rng, delta, n = Discrete(), np.random.default_rng(0), 0.1, 120
-    broken = dict.fromkeys(["gibbs", "pac-bayes", "rademacher", "test set"], 0)
+    broken = dict.fromkeys(["gibbs", "pac-bayes", "test set"], 0)
     for _ in range(500):
         X, y = world.sample(n, rng)
         model = SMLR(2.0, fit_intercept=False).fit(X, y)
@@ -378,10 +378,25 @@ def test_over_500_training_sets_the_bounds_hold_as_often_as_promised():
         error, drawn = world.true_errors(model, found.posterior)
         broken["gibbs"] += drawn > found.gibbs_bound
         broken["pac-bayes"] += error > found.bound
-        broken["rademacher"] += error > bounds.rademacher(model, X, y, delta).bound
         broken["test set"] += error > bounds.test_set(model, *world.sample(n, rng), delta).bound
     assert max(broken.values()) <= delta * 500, broken
     assert broken["test set"] > 0  # the check can fail: this bound is as tight as one can be
+
+
+@pytest.mark.slow
+def test_over_500_training_sets_the_rademacher_bound_keeps_its_promise():
+    """On samples that are large enough for it to say something."""
+    world, rng, delta = Discrete(), np.random.default_rng(2), 0.1
+    broken, trivial = 0, 0
+    for _ in range(500):
+        X, y = world.sample(3000, rng)
+        model = SMLR(2.0, fit_intercept=False).fit(X, y)
+        found = bounds.rademacher(model, X, y, delta)
+        guess = model.predict(world.points)
+        broken += world.true_error(guess != 1, guess != 0) > found.bound
+        trivial += found.trivial
+    assert broken <= delta * 500
+    assert trivial == 0
 
 
 @pytest.mark.slow
