@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
+from sklearn.utils import Bunch
 
 ROOT = Path(__file__).parents[1]
 if not (ROOT / "experiments").is_dir():
@@ -18,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 from experiments import __main__ as command  # noqa: E402
 from experiments import harness  # noqa: E402
 from experiments.cawley2006 import priors  # noqa: E402
-from experiments.krishnapuram2005 import smooth  # noqa: E402
+from experiments.krishnapuram2005 import figure1, smooth  # noqa: E402
 
 PAPER = {
     "citation": "A. Author: A Paper, 2005",
@@ -208,6 +209,21 @@ def test_a_general_optimiser_reaches_a_lenient_target_and_says_when_it_cannot(me
     start = smooth.objective(np.zeros((4, 2)), H, Y, 1.0)
     assert smooth.optimise(method, H, Y, 1.0, target=0.999 * start, limit=10).seconds_to_target is not None
     assert smooth.optimise(method, H, Y, 1.0, target=0.0, limit=0.05).seconds_to_target is None
+
+
+def test_the_units_of_the_bounded_task_come_from_cells_of_neither_half():
+    """Otherwise the prior would depend on the training cells, and there would be no bound."""
+    rng = np.random.default_rng(0)
+    data, target = rng.normal(3.0, 2.0, size=(30_000, 2)), rng.integers(0, 7, 30_000)
+    bunch = Bunch(data=data, target=target, target_names=np.array(list("1234567")))
+    (X, y), (X_test, _) = figure1.forest(0, bunch, "krummholz")
+    assert (len(X), len(X_test), set(y)) == (figure1.TRAIN, figure1.TEST, {0, 1})
+    train = np.random.default_rng(0).permutation(30_000)[: figure1.TRAIN]
+    assert_allclose(y, target[train] == 6)
+    data[train] *= 10.0
+    (other, _), (other_test, _) = figure1.forest(0, bunch, "krummholz")
+    assert_allclose(other_test, X_test)
+    assert other[:, :2].std() > 5 * X[:, :2].std()
 
 
 # Cawley et al. 2006

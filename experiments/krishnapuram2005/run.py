@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from experiments.harness import Report
-from experiments.krishnapuram2005 import timing
+from experiments.krishnapuram2005 import figure1, timing
 from smaller import RMLR, SMLR, SMLRCV, datasets, path
 from smaller.basis import Kernel
 
@@ -308,3 +308,4 @@ def run(report: Report, quick: bool) -> None:
     without_intercept(report)
     for name in ("iris", "forensic_glass", "yeast"):
         in_hindsight(report, name)
+    figure1.figure(report)

@@ -1,6 +1,6 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
-from . import decision
+from . import bounds, decision
 from .comparison import EvidenceSearch
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
@@ -16,6 +16,7 @@ __all__ = [
     "EvidenceSearch",
     "Path",
     "__version__",
+    "bounds",
     "decision",
     "path",
 ]

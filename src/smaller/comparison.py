@@ -55,7 +55,7 @@ class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
     >>> X, y = load_iris(return_X_y=True)
     >>> search = EvidenceSearch(SBMLR(), {"basis": ["linear", "quadratic", "rbf"]}).fit(X, y)
     >>> search.best_params_
-    {'basis': 'linear'}
+    {'basis': 'rbf'}
     """
 
     _parameter_constraints: ClassVar[dict] = {
