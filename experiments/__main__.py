@@ -1,4 +1,4 @@
-"""Repeat the experiments of the papers named, or of all: ``python -m experiments [paper ...] [--quick]``."""
+"""Repeat the experiments of the papers named, or of all: ``python -m experiments [paper ...] [--part ...] [--quick]``."""
 
 import argparse
 import sys
@@ -22,12 +22,18 @@ def main(arguments: list[str] | None = None) -> int:
         "papers", nargs="*", metavar="paper", help=f"one of {', '.join(papers())}; all if none is named"
     )
     parser.add_argument("--quick", action="store_true", help="a small part in a minute; prints, and writes no file")
+    parser.add_argument("--part", action="append", help="only this part of one paper; may be repeated")
     options = parser.parse_args(arguments)
     unknown = sorted(set(options.papers) - set(papers()))
     if unknown:
         parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(papers())}")
-    chosen = options.papers or papers()
-    passed = [carry_out(HERE / name, import_module(f"experiments.{name}.run").run, options.quick) for name in chosen]
+    chosen = {name: import_module(f"experiments.{name}.run").PARTS for name in options.papers or papers()}
+    parts = [part for each in chosen.values() for part in each]
+    if missing := sorted(set(options.part or ()) - set(parts)):
+        parser.error(f"unknown part: {', '.join(missing)}; there are {', '.join(parts)}")
+    if options.part and len(chosen) > 1:
+        parser.error("--part needs the one paper that it is a part of")
+    passed = [carry_out(HERE / name, each, options.quick, options.part) for name, each in chosen.items()]
     return 0 if all(passed) else 1
 
 

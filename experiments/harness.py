@@ -4,8 +4,9 @@ A paper's folder holds
 
 - ``paper.json``: the citation; tables of rows with a ``key``, a ``label``, ``where`` in the paper they stand, and
   the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet;
-- ``run.py``: ``run(report, quick)``, which loads data, fits models and puts what it finds into the report;
-- ``ours.json``: what a full run found, with seed, versions and seconds; never edited by hand;
+- ``run.py``: ``PARTS``, a table of functions ``(report, quick)`` that load data, fit models and put what they find into
+  the report;
+- ``ours.json``: what the last full run of each part found, with seed, versions and seconds; never edited by hand;
 - ``README.md``: the comparison between the two, drawn between two markers, and the words around it.
 """
 
@@ -94,9 +95,13 @@ def comparison(paper: dict, ours: dict) -> str:
     if skipped := {**paper.get("not_yet", {}), **ours["skipped"]}:
         parts.append("Not run:\n\n" + "\n".join(f"- {what}: {why}" for what, why in skipped.items()))
     parts.append("Checks:\n\n" + "\n".join(f"- {_verdict(check)}: {check['claim']}" for check in ours["checks"]))
-    software = ", ".join(f"{name} {number}" for name, number in ours["versions"].items())
-    parts.append(f"Seed {ours['seed']}, {ours['seconds']:.0f} seconds, {software}.")
+    parts.append(f"Seed {ours['seed']}.\n\n" + "\n".join(f"- {_ran(*part)}" for part in ours["parts"].items()))
     return "\n\n".join(parts)
+
+
+def _ran(name: str, part: dict) -> str:
+    software = ", ".join(f"{package} {number}" for package, number in part["versions"].items())
+    return f"{name}: {part['seconds']:.0f} seconds, {software}"
 
 
 def _verdict(check: dict) -> str:
@@ -128,23 +133,48 @@ def write(path: Path, text: str) -> None:
     os.replace(scratch, path)
 
 
-def carry_out(folder: Path, run: Callable[[Report, bool], None], quick: bool) -> bool:
-    """Run one paper's experiment; write its files after a full and complete run; say whether all checks hold."""
+Part = Callable[[Report, bool], None]
+
+
+def carry_out(folder: Path, parts: dict[str, Part], quick: bool, only: list[str] | None = None) -> bool:
+    """Run one paper's parts; write its files after full and complete runs; say whether all checks hold."""
     print(f"{folder.name}{' (quick)' if quick else ''}", flush=True)
-    report = Report()
-    with stopwatch() as seconds:
-        run(report, quick)
-    ours = {"seed": report.seed, "versions": versions(), "seconds": round(seconds(), 1), **_facts(report)}
+    recorded = folder / "ours.json"
+    ours = json.loads(recorded.read_text(encoding="utf-8")) if only and recorded.exists() else _nothing()
+    skipped: dict[str, str] = {}
+    for name in only or parts:
+        report = Report()
+        with stopwatch() as seconds:
+            parts[name](report, quick)
+        skipped |= report.skipped
+        ours = _with(ours, name, report, seconds())
     paper = json.loads((folder / "paper.json").read_text(encoding="utf-8"))
     print(f"\n{comparison(_rows_run(paper, ours) if quick else paper, ours)}\n", flush=True)
-    if quick or report.skipped:
-        why = "a quick run" if quick else f"a run without {', '.join(report.skipped)}"
+    if quick or skipped:
+        why = "a quick run" if quick else f"a run without {', '.join(skipped)}"
         print(f"{folder.name}: ours.json and README.md were left alone by {why}.", flush=True)
     else:
-        write(folder / "ours.json", json.dumps(ours, indent=1, ensure_ascii=False) + "\n")
+        write(recorded, json.dumps(ours, indent=1, ensure_ascii=False) + "\n")
         readme = folder / "README.md"
         write(readme, insert(readme.read_text(encoding="utf-8"), comparison(paper, ours)))
-    return all(check["holds"] for check in report.checks)
+    return all(check["holds"] for check in ours["checks"])
+
+
+def _nothing() -> dict[str, Any]:
+    return {"seed": SEED, "parts": {}, "data": {}, "results": {}, "checks": [], "skipped": {}}
+
+
+def _with(ours: dict[str, Any], part: str, report: Report, seconds: float) -> dict[str, Any]:
+    """What was known before, with this part's findings in the place of its old ones."""
+    again = {check["claim"] for check in report.checks}
+    return {
+        "seed": report.seed,
+        "parts": {**ours["parts"], part: {"seconds": round(seconds, 1), "versions": versions()}},
+        "data": {**ours["data"], **report.data},
+        "results": {**ours["results"], **report.results},
+        "checks": [check for check in ours["checks"] if check["claim"] not in again] + report.checks,
+        "skipped": {**ours["skipped"], **report.skipped},
+    }
 
 
 def _rows_run(paper: dict, ours: dict) -> dict:
@@ -152,7 +182,3 @@ def _rows_run(paper: dict, ours: dict) -> dict:
     run = ours["results"]
     tables = [{**table, "rows": [row for row in table["rows"] if row["key"] in run]} for table in paper["tables"]]
     return {**paper, "tables": [table for table in tables if table["rows"]]}
-
-
-def _facts(report: Report) -> dict[str, Any]:
-    return {name: getattr(report, name) for name in ("data", "results", "checks", "skipped")}

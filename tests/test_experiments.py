@@ -74,17 +74,34 @@ def some_version(monkeypatch):
 
 
 def test_a_full_run_writes_its_figures_with_seed_versions_and_seconds(folder):
-    assert harness.carry_out(folder, good_run, quick=False)
+    assert harness.carry_out(folder, {"all": good_run}, quick=False)
     ours = json.loads((folder / "ours.json").read_text())
     assert ours["results"] == {"a/SMLR": {"errors": [4.5, 3, 6], "kept": 12.25}}
     assert ours["seed"] == harness.SEED
-    assert set(ours["versions"]) == {"python", "numpy", "scipy", "scikit-learn", "smaller"}
-    assert ours["seconds"] >= 0
+    assert set(ours["parts"]["all"]["versions"]) == {"python", "numpy", "scipy", "scikit-learn", "smaller"}
+    assert ours["parts"]["all"]["seconds"] >= 0
+
+
+def test_a_part_that_runs_again_takes_the_place_of_its_old_figures_alone(folder):
+    def other(report, quick):
+        report.add("a/Oracle", errors=1)
+        report.check("two is two", True)
+
+    def better(report, quick):
+        report.add("a/SMLR", errors=2)
+        report.check("one is one", True)
+
+    assert harness.carry_out(folder, {"first": good_run, "second": other}, quick=False)
+    assert harness.carry_out(folder, {"first": better, "second": other}, quick=False, only=["first"])
+    ours = json.loads((folder / "ours.json").read_text())
+    assert ours["results"] == {"a/SMLR": {"errors": 2}, "a/Oracle": {"errors": 1}}
+    assert sorted(check["claim"] for check in ours["checks"]) == ["one is one", "two is two"]
+    assert list(ours["parts"]) == ["first", "second"]
 
 
 def test_a_full_run_draws_the_comparison_between_the_markers_and_leaves_the_words_around(folder):
     for _ in range(2):
-        harness.carry_out(folder, good_run, quick=False)
+        harness.carry_out(folder, {"all": good_run}, quick=False)
         text = (folder / "README.md").read_text()
         assert text.startswith("Before.\n\n<!--")
         assert text.endswith("-->\n\nAfter.\n")
@@ -92,7 +109,7 @@ def test_a_full_run_draws_the_comparison_between_the_markers_and_leaves_the_word
 
 
 def test_what_we_did_not_run_is_named_and_never_filled_in_from_the_paper(folder):
-    harness.carry_out(folder, good_run, quick=False)
+    harness.carry_out(folder, {"all": good_run}, quick=False)
     text = (folder / "README.md").read_text()
     assert "| A, Oracle | 0 | – | 1 | – | Table 1, row 2 |" in text
     assert "- Oracle: does not exist" in text
@@ -100,15 +117,15 @@ def test_what_we_did_not_run_is_named_and_never_filled_in_from_the_paper(folder)
 
 def test_a_quick_run_prints_and_writes_nothing(folder, capsys):
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    assert harness.carry_out(folder, good_run, quick=True)
+    assert harness.carry_out(folder, {"all": good_run}, quick=True)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     assert "| A, SMLR | 3 | 4.5 (3 to 6)" in capsys.readouterr().out
 
 
 def test_a_run_without_some_data_names_them_and_does_not_overwrite_a_complete_one(folder, capsys):
-    harness.carry_out(folder, good_run, quick=False)
+    harness.carry_out(folder, {"all": good_run}, quick=False)
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    assert harness.carry_out(folder, run_without_data, quick=False)
+    assert harness.carry_out(folder, {"all": run_without_data}, quick=False)
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     printed = capsys.readouterr().out
     assert "SKIPPED B: nowhere to be found" in printed
@@ -117,7 +134,7 @@ def test_a_run_without_some_data_names_them_and_does_not_overwrite_a_complete_on
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_check_that_fails_is_shown_and_fails_the_run(folder, capsys, quick):
-    assert not harness.carry_out(folder, failing_run, quick=quick)
+    assert not harness.carry_out(folder, {"all": failing_run}, quick=quick)
     assert "FAILS: one is two" in capsys.readouterr().out
 
 
@@ -146,7 +163,7 @@ def test_where_data_came_from_is_noted_without_the_folder(monkeypatch, tmp_path)
 @pytest.mark.parametrize(("run", "code"), [(good_run, 0), (failing_run, 1)])
 def test_the_command_tells_by_its_exit_code_whether_all_checks_hold(folder, monkeypatch, run, code):
     monkeypatch.setattr(command, "HERE", folder.parent)
-    monkeypatch.setattr(command, "import_module", lambda name: type("module", (), {"run": staticmethod(run)}))
+    monkeypatch.setattr(command, "import_module", lambda name: type("module", (), {"PARTS": {"all": run}}))
     (folder / "run.py").touch()
     assert command.papers() == [folder.name]
     assert command.main(["--quick", folder.name]) == code
@@ -253,7 +270,8 @@ def test_the_prior_shift_experiment_fills_its_tables(monkeypatch, tmp_path):
     report = harness.Report()
     priors.table2(report, quick=True)
     tables = json.loads((ROOT / "experiments/cawley2006/paper.json").read_text())["tables"]
-    assert set(report.results) == {row["key"] for table in tables for row in table["rows"]}
+    keys = {row["key"] for table in tables for row in table["rows"]}
+    assert set(report.results) == {key for key in keys if key.startswith("covtype/")}
     assert report.results["covtype/corrected"]["error"][2] < report.results["covtype/raw"]["error"][1]
     assert report.results["covtype/prior/Aspen"]["training"] == pytest.approx([1 / 7] * 3)
     bars = np.array([report.results[f"covtype/prior/{cover}"]["estimated"][0] for cover in priors.COVERS])

@@ -1,11 +1,8 @@
-"""Section 3 of Cawley, Talbot and Girolami (2006): one module for each part."""
+"""Section 3 of Cawley, Talbot and Girolami (2006): one function for each part."""
 
 from __future__ import annotations
 
-from experiments.cawley2006 import priors
-from experiments.harness import Report
+from experiments.cawley2006 import priors, table1
+from experiments.harness import Part
 
-
-def run(report: Report, quick: bool) -> None:
-    """Everything, or with ``quick`` a small part of it."""
-    priors.table2(report, quick)
+PARTS: dict[str, Part] = {"table1": table1.table1, "cost": table1.cost, "table2": priors.table2}

@@ -134,7 +134,3 @@ def figure(report: Report) -> None:
         except ImportError:
             print("  figure1.svg was not drawn: matplotlib is missing", flush=True)
     arrays(report)
-
-
-if __name__ == "__main__":
-    figure(Report())

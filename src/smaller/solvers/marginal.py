@@ -75,10 +75,14 @@ def fixed_point(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, 
         if N == 0:
             break
         change = float(np.log(N / S / lam))
-        if accuracy == tol and (abs(change) <= settled or search.closed()):
+        rests = abs(change) <= settled or search.closed()
+        if rests and accuracy == tol:
             break
-        previous, lam = lam, lam * float(np.exp(search.step(np.log(lam), change, np.sign(W))))
-        accuracy = tol if search.narrow() else float(np.clip(0.1 * abs(change), tol, accuracy))
+        previous, accuracy = lam, float(np.clip(0.1 * abs(change), tol, accuracy))
+        if rests or search.narrow():
+            accuracy = tol
+        if not rests:
+            lam *= float(np.exp(search.step(np.log(lam), change, np.sign(W))))
     return _outcome(objective, visited, settled, max_iter)
 
 
