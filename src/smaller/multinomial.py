@@ -112,16 +112,10 @@ class MultinomialModel(ClassifierMixin, Estimator):
         d = sample.design.d
         coef, intercept = split(solution.weights, objective, len(classes))
         self.classes_ = classes
-        self.basis_ = sample.basis
-        self.coef_, self.intercept_ = coef, intercept
-        self.support_ = np.flatnonzero(coef.any(axis=0))
+        self._keep(sample, coef, intercept)
         self.n_iter_ = solution.n_iter
         self.dual_gap_, self.violation_, self.objective_ = solution.gap, solution.violation, solution.objective
         self.status_, self.history_ = solution.status.name.lower(), solution.history
-        if hasattr(sample.basis, "centers_"):
-            self.relevance_vectors_ = sample.basis.centers_[self.support_]
-        else:
-            self.__dict__.pop("relevance_vectors_", None)
         if d and not len(self.support_) and objective.l1.any():
             self._tell_empty(objective)
         return self
@@ -163,11 +157,6 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
 class SparseMultinomialModel(Selector, MultinomialModel):
     """What SMLR and SMLRCV share."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class SMLR(SparseMultinomialModel):

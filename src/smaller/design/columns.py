@@ -22,8 +22,9 @@ class Moments(NamedTuple):
 class Design:
     """Phi (n, m) with ``m = d + intercept`` columns; W is (m, k), scores and residuals are (n, k), all float64.
 
-    A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_gram(omega, rows)``, ``_moments(s)`` and
-    ``storage(rows)`` for the d columns of its matrix.
+    A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_gram(omega, rows)``, ``_moments(s)``,
+    ``spread(omega, center, rows)``, ``outer(root, center, gamma, rows)`` and ``storage(rows)`` for the d columns of its
+    matrix.
     """
 
     centred: bool  # whether moving a centred column costs no more than moving the column
@@ -77,6 +78,14 @@ class Design:
         if self.intercept:
             mean, spread, mass = np.append(mean, 1.0), np.append(spread, 0.0), np.append(mass, s.sum())
         return Moments(mean, spread, mass)
+
+    def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C, C = Phi[:, rows] - center, where `center` is the omega-weighted mean or 0: (r, r)."""
+        raise NotImplementedError
+
+    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """diag(root) C diag(gamma) C^T diag(root), C = Phi[:, rows] - center: (n, n)."""
+        raise NotImplementedError
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError

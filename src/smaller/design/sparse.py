@@ -36,6 +36,17 @@ class SparseDesign(Design):
         X = self._columns(rows).astype(np.float64)
         return (X.T @ (sparse.diags_array(omega) @ X)).toarray()
 
+    def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C without forming C: sum omega x x^T - total center center^T."""
+        return self._gram(omega, rows) - omega.sum() * np.outer(center, center)
+
+    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """diag(root) C diag(gamma) C^T diag(root) without forming C."""
+        X = sparse.diags_array(root) @ self._columns(rows).astype(np.float64)
+        shift = np.outer(X @ (gamma * center), root)
+        constant = float(gamma @ center**2) * np.outer(root, root)
+        return (X @ sparse.diags_array(gamma) @ X.T).toarray() - shift - shift.T + constant
+
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X, total = self.X.astype(np.float64), s.sum()
         mean = s @ X / total
