@@ -10,7 +10,7 @@ import sklearn
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier
 from sklearn.feature_selection import SelectFromModel
@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from smaller import RMLR, SMLR, SMLRCV
+from smaller import RMLR, SMLR, SMLRCV, JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from smaller.basis import Kernel, Polynomial
 
 CHECKED = [
@@ -36,9 +36,19 @@ CHECKED = [
     SMLR(standardize=True),
     RMLR(basis="rbf"),
     RMLR(standardize=True),
+    JeffreysClassifier(),
+    JeffreysClassifier(basis="rbf"),
+]
+REGRESSORS = [
+    JeffreysRegressor(),
+    JeffreysRegressor(noise=1.0),
+    JeffreysRegressor(basis="rbf"),
+    LaplaceRegressor(),
+    LaplaceRegressor(solver="em"),
+    LaplaceRegressor(1.0, noise=0.5, standardize=False),
 ]
 
-CHECKS = parametrize_with_checks(CHECKED)
+CHECKS = parametrize_with_checks([*CHECKED, *REGRESSORS])
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3)]
 
@@ -77,6 +87,16 @@ def test_models_promise_what_they_can_do(model):
     assert tags.classifier_tags.multi_class
     assert not tags.input_tags.allow_nan
     assert (tags.transformer_tags is not None) == (not isinstance(model, RMLR))
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_regressors_promise_what_they_can_do(model):
+    tags = get_tags(model)
+    assert is_regressor(model)
+    assert tags.input_tags.sparse
+    assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
+    assert tags.target_tags.single_output
+    assert not tags.target_tags.multi_output
 
 
 @pytest.mark.parametrize("model", EVERY_MODEL, ids=names)

@@ -20,7 +20,7 @@ LAYERS = [
     {"estimator"},
     {"multinomial", "adaptive", "dualspace", "relevance", "gated"},
     {"tuning"},
-    {"datasets", "persist"},
+    {"datasets", "synthetic", "persist"},
     {"plots", "report"},
     {"cli"},
 ]

@@ -25,8 +25,8 @@ from .solvers import (
     em,
     lasso,
     reweighted,
+    screened_noise,
     spread,
-    universal_noise,
     universal_strength,
 )
 
@@ -217,8 +217,8 @@ class JeffreysRegressor(AdaptiveRegressor):
 
     The start is least squares where that is well posed and leaves at least half of the degrees of freedom for the
     noise, and otherwise the ridge regression of the largest evidence on standardised columns. If that spends more than
-    half of them, its residuals say nothing of the noise: a first fit takes the noise from the scaled lasso of the
-    universal strength ``sqrt(2 n log d)``, and from where that ends the noise is learned.
+    half of them, its residuals say nothing of the noise: a first fit takes the noise from least squares on the columns
+    that a scaled lasso of strength ``sqrt(n log d)`` keeps, and from where that ends the noise is learned.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ class JeffreysRegressor(AdaptiveRegressor):
         objective = _jeffreys(sample, 1.0 if learn else self.noise, learn)
         start = Ridge(objective).start(sample.y)
         if learn and start.spent > HALF:
-            known = _jeffreys(sample, universal_noise(objective), False)
+            known = _jeffreys(sample, screened_noise(objective), False)
             first = reweighted(known, start, ROUGH, steps)
             start = Start(first.extra["rows"], first.weights[first.extra["rows"], 0], float(first.extra["b"]))
         solution = reweighted(objective, start, self.tol, steps)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from . import bound, componentwise, newton
-from .lasso import em, lasso, universal_noise, universal_strength
+from .lasso import em, lasso, screened_noise, universal_strength
 from .path import null_point, solve_path
 from .reweighted import Spread, reweighted, spread
 from .ridge import Ridge, Start
@@ -32,8 +32,8 @@ __all__ = [
     "lasso",
     "null_point",
     "reweighted",
+    "screened_noise",
     "solve_path",
     "spread",
-    "universal_noise",
     "universal_strength",
 ]

@@ -18,7 +18,7 @@ from ..priors import Laplace, LaplaceMixture
 from .newton import newton
 from .reweighted import reweighted
 from .ridge import Ridge, Start
-from .smooth import settle
+from .smooth import settle, solve_semidefinite
 from .solution import History, Solution, Step
 
 ROUNDS = 200
@@ -81,25 +81,34 @@ def universal_strength(total: float, columns: int) -> float:
     return float(np.sqrt(2 * total * np.log(max(columns, 2))))
 
 
-def universal_noise(objective: MixturePosterior, tol: float = 1e-4) -> float:
-    """The noise that the scaled lasso of the universal strength finds: sound where columns outnumber samples."""
+def screened_noise(objective: MixturePosterior, tol: float = 1e-4) -> float:
+    """The noise that least squares leaves on the columns of a scaled lasso, where columns outnumber samples.
+
+    The strength is sqrt(S log d): the universal one, over sqrt(2), lets in all columns that matter and a few more, and
+    the refit, with its degrees of freedom counted, takes out the bias of the lasso.
+    """
     o = objective
     count = int(np.count_nonzero(o.norm))
-    lam = universal_strength(o.total, count)
     first = o.size**2 / o.total
     if not count or first == 0:
         return max(first, o.floor)
+    lam = universal_strength(o.total, count) / np.sqrt(2)
     scale = np.where(o.norm > 0, o.norm, 1.0) / np.sqrt(o.total)
 
     def pose(noise: float) -> Posterior:
-        return gaussian_posterior(o.design, o.Y, o.s, o.offset[:, None], noise, lam, scale / np.sqrt(noise))
+        prior = Laplace(lam, scale=scale / np.sqrt(noise))
+        return Posterior(o.design, o.Y, Gaussian(noise), prior, o.s, o.offset[:, None])
 
-    return max(float(lasso(pose, newton, tol, 200, first).extra["noise"]), o.floor)
-
-
-def gaussian_posterior(design, Y, s, offset, noise: float, lam: float, scale: np.ndarray) -> Posterior:
-    """The convex objective at one noise."""
-    return Posterior(design, Y, Gaussian(noise), Laplace(lam, scale=scale), s, offset)
+    solution = lasso(pose, newton, tol, 200, first)
+    rows = np.flatnonzero(solution.weights[: o.design.d, 0])
+    left = o.total - len(rows) - o.design.intercept
+    if left < 1:
+        return max(float(solution.extra["noise"]), o.floor)
+    target = o.target(None)
+    target = target - o.s @ target / o.total * o.design.intercept
+    pull = o.design.pull((o.s * target)[:, None], rows)[:, 0]
+    fitted = pull @ solve_semidefinite(o.design.spread(o.s, o.mean[rows], rows), pull)
+    return max(float(o.size**2 - fitted) / left, o.floor)
 
 
 def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
@@ -127,7 +136,9 @@ def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Soluti
             break
         start, fine = _revive(mixed, objective, point), fine / 10
     history.note(point)
-    history.steps = [*steps, *history.steps]
+    # The mixture's posterior counts the noise, which is the same all the time.
+    constant = mixed.total / 2 * np.log(mixed.likelihood.noise)
+    history.steps = [*(step._replace(objective=step.objective - constant) for step in steps), *history.steps]
     return history.solution(point, Status.CONVERGED if point.gap <= tol else Status.MAX_ITER, n_iter)
 
 
