@@ -21,7 +21,7 @@ from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.likelihoods import Gaussian, Probit, hazard
 from smaller.objective import MixturePosterior, Posterior
 from smaller.priors import JeffreysMixture, Laplace, LaplaceMixture
-from smaller.solvers import SOLVERS, Ridge, Start, em, reweighted, spread
+from smaller.solvers import SOLVERS, Ridge, Start, em, reweighted, spread, stretched
 
 
 def linear(n=80, d=12, seed=0, noise=0.5):
@@ -101,6 +101,8 @@ def test_regression_ends_where_the_plain_iteration_ends(seed, noise):
 def test_the_probit_ends_where_the_plain_iteration_ends(seed):
     X, t = binary(n=90, seed=seed)
     start = np.linalg.lstsq(X, 2.0 * t - 1)[0]
+    objective = MixturePosterior(as_design(X), t, Probit(), JeffreysMixture())
+    start = stretched(objective, Start(np.arange(8), start, 0.0)).w
     expected = plain_em(X, t, start, probit=True)
     model = JeffreysClassifier(fit_intercept=False, tol=1e-9).fit(X, t)
     assert_allclose(model.coef_[0], expected, atol=1e-7)
@@ -367,6 +369,26 @@ def test_the_start_is_the_ridge_of_the_largest_evidence(shape):
     best = strengths[np.argmax([evidence(kappa) for kappa in strengths])]
     assert_allclose(start.w * X.std(axis=0), ridge(best), atol=0.02 * np.abs(ridge(best)).max())
     assert_allclose(start.b, y.mean() - X.mean(axis=0) @ start.w)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_start_for_labels_is_stretched_to_the_largest_likelihood(intercept):
+    X, t = binary()
+    objective = MixturePosterior(as_design(X, intercept), t, Probit(), JeffreysMixture())
+    plain = Ridge(objective).start(2.0 * t - 1)
+    start = stretched(objective, plain)
+    c = start.w[0] / plain.w[0]
+    assert_allclose(start.w, c * plain.w)
+    assert 1 < c < 10
+
+    def loss(factor, shift):
+        score = factor * (X @ plain.w + plain.b) + shift
+        return -log_ndtr(np.where(t > 0, score, -score)).sum()
+
+    shift = start.b - c * plain.b
+    assert intercept or start.b == 0
+    others = [(c * f, shift + s * intercept) for f in (0.99, 1, 1.01) for s in (-0.01, 0, 0.01)]
+    assert loss(c, shift) <= min(loss(*other) for other in others) + 1e-6
 
 
 def test_least_squares_is_the_start_where_it_is_well_posed():

@@ -153,7 +153,7 @@ def test_the_command_tells_by_its_exit_code_whether_all_checks_hold(folder, monk
 def test_the_command_refuses_an_unknown_paper_and_lists_those_there_are(capsys):
     with pytest.raises(SystemExit, match="2"):
         command.main(["nobody1999"])
-    assert "nobody1999; there are krishnapuram2005" in capsys.readouterr().err
+    assert f"nobody1999; there are {', '.join(command.papers())}" in capsys.readouterr().err
 
 
 # The folders

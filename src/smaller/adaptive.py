@@ -27,6 +27,7 @@ from .solvers import (
     reweighted,
     screened_noise,
     spread,
+    stretched,
     universal_strength,
 )
 
@@ -288,9 +289,10 @@ class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
         - sum_i s_i log Phi(t_i F_i) + sum_j log |w_j|,   F = phi w + b,   t = +-1,
 
     Phi the normal distribution function, by the EM algorithm of Figueiredo (2003). The start is the least-squares fit
-    of the labels +-1, or their ridge regression of the largest evidence. More than two classes are one against the rest
-    each, their probabilities divided by their sum. Probabilities are moderated: a score of variance v counts as
-    ``score / sqrt(1 + v)``, v from the normal approximation around the mode on the surviving weights.
+    of the labels +-1, or their ridge regression of the largest evidence, stretched by the factor (at most 10) of the
+    largest likelihood. More than two classes are one against the rest each, their probabilities divided by their sum.
+    Probabilities are moderated: a score of variance v counts as ``score / sqrt(1 + v)``, v from the normal
+    approximation around the mode on the surviving weights.
 
     Parameters
     ----------
@@ -329,7 +331,7 @@ class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = JeffreysClassifier().fit(X, y)
     >>> print(len(model.support_), "of 30 inputs kept, accuracy", round(model.score(X, y), 3))
-    4 of 30 inputs kept, accuracy 0.972
+    8 of 30 inputs kept, accuracy 0.979
     """
 
     _parameter_constraints: ClassVar[dict] = {**SHARED, "class_weight": [dict, StrOptions({"balanced"}), None]}
@@ -363,7 +365,7 @@ class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
             offset = None if shift is None else shift[:, j]
             objective = MixturePosterior(sample.design, target, Probit(), JeffreysMixture(), sample.weight, offset)
             ridge = ridge or Ridge(objective)
-            start = ridge.start(2.0 * target - 1.0)
+            start = stretched(objective, ridge.start(2.0 * target - 1.0))
             solutions.append(reweighted(objective, start, self.tol, self.max_iter or EM_STEPS))
         return solutions
 

@@ -9,7 +9,7 @@ from . import bound, componentwise, newton
 from .lasso import em, lasso, screened_noise, universal_strength
 from .path import null_point, solve_path
 from .reweighted import Spread, reweighted, spread
-from .ridge import Ridge, Start
+from .ridge import Ridge, Start, stretched
 from .solution import Solution, Step
 
 # Each with the iterations it may take by default, as it counts them.
@@ -35,5 +35,6 @@ __all__ = [
     "screened_noise",
     "solve_path",
     "spread",
+    "stretched",
     "universal_strength",
 ]

@@ -22,6 +22,7 @@ from .smooth import settle, solve_semidefinite
 from .solution import History, Solution, Step
 
 ROUNDS = 200
+REVIVALS, FINEST = 100, 1e-13
 SPENT = 0.75  # a noise that still halves when so large a share of the degrees of freedom is spent will not stop at all
 
 
@@ -55,7 +56,7 @@ def lasso(
             solution = solver(objective, W, tol, max_iter)
             break
         moves.append((np.log(noise), np.log(best / noise)))
-        noise = float(np.exp(_secant(moves)))
+        noise = max(float(np.exp(_secant(moves))), COLLAPSED * first)
         objective = pose(noise)
     status = solution.status if missed <= tol else Status.MAX_ITER
     if collapsed or best <= COLLAPSED * first:
@@ -128,18 +129,21 @@ def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Soluti
     start = start if len(rows) else Ridge(mixed).start(mixed.target(None))
     history, n_iter, fine = History(objective), 0, tol
     steps: list[Step] = []
-    while True:
+    gaps: list[float] = []
+    for _ in range(REVIVALS):
         solution = reweighted(mixed, start, fine, max_iter - n_iter)
         n_iter, steps = n_iter + solution.n_iter, steps + solution.history
         point = settle(objective, solution.weights, tol)
-        if point.gap <= tol or n_iter >= max_iter:
+        gaps.append(point.gap)
+        if point.gap <= tol or n_iter >= max_iter or min(gaps[-10:]) > min(gaps):
             break
-        start, fine = _revive(mixed, objective, point), fine / 10
+        start, fine = _revive(mixed, objective, point), max(fine / 10, FINEST)
     history.note(point)
     # The mixture's posterior counts the noise, which is the same all the time.
     constant = mixed.total / 2 * np.log(mixed.likelihood.noise)
     history.steps = [*(step._replace(objective=step.objective - constant) for step in steps), *history.steps]
-    return history.solution(point, Status.CONVERGED if point.gap <= tol else Status.MAX_ITER, n_iter)
+    missed = Status.MAX_ITER if n_iter >= max_iter else Status.STALLED
+    return history.solution(point, Status.CONVERGED if point.gap <= tol else missed, n_iter)
 
 
 def _revive(mixed: MixturePosterior, objective: Posterior, point: Point) -> Start:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
 
 from ..objective import MixturePosterior
 
@@ -18,6 +18,7 @@ from ..objective import MixturePosterior
 # and when as many degrees of freedom are left for the noise as there are columns.
 CONDITION = 1e10
 STRENGTHS = np.geomspace(1e-10, 1e4, 57)
+LARGEST_STRETCH = 10.0  # of a start whose scores separate the classes, and which the likelihood would stretch for ever
 
 
 class Start(NamedTuple):
@@ -109,3 +110,21 @@ class Ridge:
         around = np.log(STRENGTHS[[max(best - 1, 0), min(best + 1, len(STRENGTHS) - 1)]])
         found = minimize_scalar(misfit, bounds=tuple(around), method="bounded")
         return float(largest * np.exp(found.x))
+
+
+def stretched(objective: MixturePosterior, start: Start) -> Start:
+    """A start for labels +-1 in units of latent scores: its scores times c, plus a shift, of the largest likelihood.
+
+    Latent scores have noise of variance 1, labels have less: unstretched, too many weights look negligible.
+    """
+    F = objective.at(start.rows, start.w, start.b).F - objective.offset
+
+    def loss(v: np.ndarray) -> tuple[float, np.ndarray]:
+        P, value = objective.likelihood.fit((v[0] * F + v[1] + objective.offset)[:, None], objective.Y, objective.s)
+        slope = objective.s * objective.likelihood.residual(P, objective.Y)[:, 0]
+        return value, np.array([slope @ F, slope.sum()])
+
+    intercept = objective.design.intercept
+    bounds = [(1.0, LARGEST_STRETCH), (None, None) if intercept else (0.0, 0.0)]
+    c, shift = minimize(loss, np.array([1.0, 0.0]), jac=True, bounds=bounds, method="L-BFGS-B").x
+    return start._replace(w=c * start.w, b=float(c * start.b + shift))
