@@ -620,7 +620,7 @@ def test_without_noise_the_collapse_is_reported_and_the_weights_are_right(model,
     with pytest.warns(ConvergenceWarning, match="the noise variance collapses"):
         model.fit(X, 2 * X[:, 0] - X[:, 1] + 5)
     assert model.status_ == "collapsed"
-    assert_allclose(model.coef_[:2], [2, -1], atol=1e-4)
+    assert_allclose(model.coef_[:2], [2, -1], atol=1e-3 if isinstance(model, LaplaceRegressor) else 1e-8)
     assert_allclose(model.predict(X), 2 * X[:, 0] - X[:, 1] + 5, atol=1e-3)
     assert np.isfinite(model.predict(X, return_std=True)[1]).all()
 

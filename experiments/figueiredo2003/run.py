@@ -43,7 +43,7 @@ def selection(report: Report, quick: bool) -> None:
     kept = {}
     for k in range(0, 21, 2):
         coef = np.where(np.arange(20) < k, 3.0, 0.0)
-        draws = [make_sparse_linear(50, coef, random_state=seed) for seed in range(10 if quick else 100)]
+        draws = [make_sparse_linear(50, coef, random_state=seed) for seed in range(10 if quick else 50)]
         counts = [len(_quiet(JeffreysRegressor(), draw).support_) for draw in draws]
         kept[k] = float(np.mean(counts))
         report.add(f"selection/{k}", kept=[kept[k], int(min(counts)), int(max(counts))])
@@ -59,7 +59,7 @@ def tibshirani(report: Report, quick: bool) -> None:
     """Median modelling errors, and their improvement on least squares in per cent."""
     for design in DESIGNS:
         errors: dict[str, list[float]] = {"least squares": [], "LassoCV": [], "Jeffreys": []}
-        for seed in range(20 if quick else 200):
+        for seed in range(20 if quick else 100):
             draw = make_tibshirani(design, random_state=seed)
             for name, model in zip(errors, (LinearRegression(), LassoCV(), JeffreysRegressor()), strict=True):
                 miss = _quiet(model, draw).coef_ - draw.coef

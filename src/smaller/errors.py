@@ -37,7 +37,7 @@ class Status(Enum):
     )
     UNSETTLED = (
         "stopped after {n_iter} iterations at an optimality violation of {violation:.1e}, where tol={tol:.1e} was "
-        "asked for; raise max_iter, or raise tol"
+        "asked for; raise max_iter if it was reached, else tol: rounding errors leave nothing to gain"
     )
     COLLAPSED = (
         "the noise variance collapses (learning it was stopped at {noise:.1e}), since the kept columns can fit the "

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import Status
 from ..likelihoods import Gaussian
-from ..objective import COLLAPSED, MixturePosterior, Point, Posterior
+from ..objective import MixturePosterior, Point, Posterior
 from ..priors import Laplace, LaplaceMixture
 from .newton import newton
 from .reweighted import reweighted
@@ -22,6 +22,7 @@ from .smooth import settle, solve_semidefinite
 from .solution import History, Solution, Step
 
 ROUNDS = 200
+LEAST = 1e-8  # of the target's variance: the lasso is hard to solve below, and interpolates
 REVIVALS, FINEST = 100, 1e-13
 SPENT = 0.75  # a noise that still halves when so large a share of the degrees of freedom is spent will not stop at all
 
@@ -47,7 +48,7 @@ def lasso(
         W, n_iter = solution.weights, n_iter + solution.n_iter
         history += solution.history
         mean_square = float(objective.s @ (solution.scores - objective.Y)[:, 0] ** 2) / objective.s.sum()
-        best = max(mean_square, COLLAPSED * first)
+        best = max(mean_square, LEAST * first)
         missed = abs(best / noise - 1.0)
         if (missed <= tol and fine <= tol) or solution.status is not Status.CONVERGED:
             break
@@ -56,10 +57,10 @@ def lasso(
             solution = solver(objective, W, tol, max_iter)
             break
         moves.append((np.log(noise), np.log(best / noise)))
-        noise = max(float(np.exp(_secant(moves))), COLLAPSED * first)
+        noise = max(float(np.exp(_secant(moves))), LEAST * first)
         objective = pose(noise)
     status = solution.status if missed <= tol else Status.MAX_ITER
-    if collapsed or best <= COLLAPSED * first:
+    if collapsed or best <= LEAST * first:
         status = Status.COLLAPSED
     violation = max(solution.violation, missed)
     extra = {"noise": noise}

@@ -13,7 +13,7 @@ import time
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from ..design import Design
 from ..errors import Status
@@ -29,6 +29,7 @@ SETTLED = 0.5  # violation from which on Newton is tried
 QUIET = 20  # steps without pruning from which on it is tried too
 REACH = 0.3  # largest relative change of a weight in a Newton step under a prior with negative curvature
 ROUNDING = 1e-13
+LENGTHS = (1.0, 0.5, 0.1)  # of an M-step
 PATIENCE = 30  # steps without gain after which nothing more is expected
 POLISHED = 1e-11
 
@@ -49,6 +50,7 @@ def reweighted(objective: MixturePosterior, start: Start, tol: float, max_iter: 
         iteration += 1
         run.step()
         if run.stalled():
+            status = Status.CONVERGED if run.point.violation <= max(tol, run.rounding()) else status
             break
     point = run.point
     if objective.learn and point.noise <= objective.floor:
@@ -73,7 +75,7 @@ class _Run:
         self.steps: list[Step] = []
         self.carried = 0.0  # penalties of the pruned weights when they were pruned
         self.gram: np.ndarray | None = None
-        self.patience, self.quiet = SETTLED, 0
+        self.patience, self.quiet, self.stuck = SETTLED, 0, False
         self.root = np.sqrt(objective.s)
         self.point = objective.at(start.rows, start.w, start.b)
         self.note()
@@ -85,17 +87,22 @@ class _Run:
 
     def step(self) -> None:
         """An EM step, then a Newton step where EM has settled: little violation, or no weight pruned for a while."""
-        count = len(self.point.rows)
-        self.move(*self.expected_ridge())
+        count, before = len(self.point.rows), self.point
+        w, b = self.expected_ridge()
+        # The M-step cannot fail to lower the objective, unless its system is too ill-conditioned to be solved well.
+        self.stuck = not (
+            any(self.attempt(before.w + t * (w - before.w), before.b + t * (b - before.b), True) for t in LENGTHS)
+            or self.attempt(*self.careful_ridge(), True)
+        )
         self.quiet = self.quiet + 1 if len(self.point.rows) == count else 0
         if (self.point.violation <= self.patience or self.quiet >= QUIET) and not self.newton():
             self.patience, self.quiet = self.point.violation / 2, 0
         self.note()
 
     def stalled(self) -> bool:
-        """Whether many steps together gained no more than rounding."""
-        if len(self.steps) <= PATIENCE:
-            return False
+        """Whether a step failed, or many steps together gained no more than rounding."""
+        if self.stuck or len(self.steps) <= PATIENCE:
+            return self.stuck
         now, then = self.steps[-1], self.steps[-1 - PATIENCE]
         return then.objective - now.objective <= ROUNDING * max(1.0, abs(now.objective))
 
@@ -128,6 +135,26 @@ class _Run:
             A.flat[:: len(A) + 1] += noise
             w = U * _solve(A, U * o.design.pull((o.s * (target - center))[:, None], p.rows)[:, 0])
         return w, center - float(mean @ w)
+
+    def careful_ridge(self) -> tuple[np.ndarray, float]:
+        """The M-step by orthogonal transformations of the columns themselves, which a squared matrix may not bear."""
+        o, p = self.objective, self.point
+        U, k = np.sqrt(p.gamma), len(p.rows)
+        W = np.zeros((o.design.shape[1], k))
+        W[p.rows, np.arange(k)] = U
+        if o.design.intercept:
+            W[-1] = -o.mean[p.rows] * U
+        target = o.target(p)
+        center = float(o.s @ target) / o.total * o.design.intercept
+        noise = p.noise if o.gaussian else 1.0 / o.likelihood.bound
+        A = np.vstack([self.root[:, None] * o.design.scores(W), np.sqrt(noise) * np.eye(k)])
+        w = U * lstsq(A, np.append(self.root * (target - center), np.zeros(k)), check_finite=False)[0]
+        return w, center - float(o.mean[p.rows] @ w)
+
+    def rounding(self) -> float:
+        """A violation that may be nothing but rounding: the gradient is a sum of residuals over their variance."""
+        noise = self.point.noise if self.objective.gaussian else 1.0
+        return float(10 * np.finfo(float).eps * self.objective.size**2 / noise)
 
     def spread(self) -> np.ndarray:
         """K of the survivors: formed once, then cut down as weights are pruned."""
@@ -192,13 +219,16 @@ class _Run:
         b = p.b + length * (p.tilt / total - float(center @ D)) * o.design.intercept
         return self.attempt(w, b)
 
-    def attempt(self, w: np.ndarray, b: float) -> bool:
-        """Move, and stay only where the objective is lower, or as low as rounding can tell with less violation."""
+    def attempt(self, w: np.ndarray, b: float, lenient: bool = False) -> bool:
+        """Move, and stay only where the objective is lower, or as low as rounding can tell with less violation.
+
+        EM is given the benefit of the doubt (`lenient`): its violation may rise while it gets on.
+        """
         before, gram, carried = self.point, self.gram, self.carried
         self.move(w, b)
         gain = before.value + carried - self.point.value - self.carried
         rounding = ROUNDING * max(1.0, abs(before.value))
-        if gain > rounding or (gain >= -rounding and self.point.violation < before.violation):
+        if gain > rounding or (gain >= -rounding and (lenient or self.point.violation < before.violation)):
             return True
         self.point, self.gram, self.carried = before, gram, carried
         return False
