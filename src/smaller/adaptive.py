@@ -14,8 +14,8 @@ from .encoding import centred_offset, class_weights, encode, prediction_offset
 from .errors import Status
 from .estimator import Estimator, RegressionModel, Sample, Selector, score_variance
 from .likelihoods import Gaussian, Probit
-from .objective import MixturePosterior, Posterior
-from .priors import JeffreysMixture, Laplace
+from .objective import MixturePosterior
+from .priors import JeffreysMixture
 from .solvers import (
     SOLVERS,
     Ridge,
@@ -23,7 +23,7 @@ from .solvers import (
     Spread,
     Start,
     em,
-    lasso,
+    laplace,
     reweighted,
     screened_noise,
     spread,
@@ -55,10 +55,10 @@ class AdaptiveRegressor(Selector, RegressionModel):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample = self._sample(X, y, sample_weight, offset, self._target)
-        solution, gamma = self._solve(sample)
+        solution = self._solve(sample)
         d, W = sample.design.d, solution.weights[:, 0]
         self._keep(sample, W[:d].copy(), float(W[d]) if sample.design.intercept else 0.0)
-        noise = float(solution.extra["noise"])
+        noise, gamma = float(solution.extra["noise"]), solution.extra["gamma"]
         if noise > 0:
             self._know(noise, spread(sample.design, sample.weight / noise, gamma, self.support_))
         else:  # a constant target
@@ -66,8 +66,8 @@ class AdaptiveRegressor(Selector, RegressionModel):
         self._tell([solution], self.tol)
         return self
 
-    def _solve(self, sample: Sample) -> tuple[Solution, np.ndarray]:
-        """The solution with its noise, and the prior variances of the weights kept."""
+    def _solve(self, sample: Sample) -> Solution:
+        """The solution; among its extras are the noise, and gamma, the prior variances of the weights kept."""
         raise NotImplementedError
 
 
@@ -168,34 +168,15 @@ class LaplaceRegressor(AdaptiveRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _solve(self, sample: Sample) -> tuple[Solution, np.ndarray]:
-        design, s = sample.design, sample.weight
-        center, variance = _moments(sample)
-        spread = np.sqrt(variance) or 1.0
-        Y = ((sample.y - center) / spread if variance else np.zeros(design.n))[:, None]  # so that no unit is left
+    def _solve(self, sample: Sample) -> Solution:
+        self.lam_ = self._strength(sample)
         scale = self._scale(sample) if self.standardize else None
-        self.lam_ = lam = self._strength(sample)
-
-        def pose(noise: float) -> Posterior:
-            unit = np.full(design.d, spread) if scale is None else scale / np.sqrt(noise)
-            return Posterior(design, Y, Gaussian(noise), Laplace(lam, scale=unit), s)
-
+        noise = None if self.noise == "learn" else self.noise
         solver, steps = (em, EM_STEPS) if self.solver == "em" else SOLVERS["newton"]
-        steps = self.max_iter or steps
-        if self.noise == "learn" and variance > 0:
-            solution = lasso(pose, solver, self.tol, steps, 1.0)
-        else:
-            first = pose(1.0 if self.noise == "learn" else self.noise / spread**2)
-            solution = solver(first, first.start(), self.tol, steps)
-            solution.extra["noise"] = first.likelihood.noise if variance or self.noise != "learn" else 0.0
+        data = sample.design, sample.y, sample.weight
+        solution = laplace(*data, self.lam_, scale, noise, solver, self.tol, self.max_iter or steps)
         self.dual_gap_ = solution.gap
-        kept = np.flatnonzero(solution.weights[: design.d, 0])
-        strength = pose(solution.extra["noise"] or 1.0).l1[kept, 0] / spread
-        W = spread * solution.weights
-        if design.intercept:
-            W[-1] += center
-        solution.extra["noise"] *= spread**2
-        return solution._replace(weights=W), np.abs(W[kept, 0]) / strength
+        return solution
 
     def _strength(self, sample: Sample) -> float:
         if self.lam != "universal":
@@ -266,7 +247,7 @@ class JeffreysRegressor(AdaptiveRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _solve(self, sample: Sample) -> tuple[Solution, np.ndarray]:
+    def _solve(self, sample: Sample) -> Solution:
         learn, steps = self.noise == "learn", self.max_iter or EM_STEPS
         objective = _jeffreys(sample, 1.0 if learn else self.noise, learn)
         start = Ridge(objective).start(sample.y)
@@ -278,7 +259,7 @@ class JeffreysRegressor(AdaptiveRegressor):
         if learn and objective.size == 0:
             solution = solution._replace(status=Status.CONVERGED)
             solution.extra["noise"] = 0.0
-        return solution, solution.extra["gamma"]
+        return solution
 
 
 class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
@@ -416,11 +397,3 @@ class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
 
 def _jeffreys(sample: Sample, noise: float, learn: bool) -> MixturePosterior:
     return MixturePosterior(sample.design, sample.y, Gaussian(noise), JeffreysMixture(), sample.weight, learn=learn)
-
-
-def _moments(sample: Sample) -> tuple[float, float]:
-    """Weighted mean of the target (0 without intercept) and its mean square about it; 0 if only rounding is left."""
-    s, y = sample.weight, sample.y
-    center = float(s @ y / s.sum()) * sample.design.intercept
-    variance = float(s @ (y - center) ** 2 / s.sum())
-    return center, variance if variance > 1e-28 * center**2 else 0.0

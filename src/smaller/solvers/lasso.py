@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..design import Design
 from ..errors import Status
 from ..likelihoods import Gaussian
 from ..objective import MixturePosterior, Point, Posterior
@@ -25,6 +26,52 @@ ROUNDS = 200
 LEAST = 1e-8  # of the target's variance: the lasso is hard to solve below, and interpolates
 REVIVALS, FINEST = 100, 1e-13
 SPENT = 0.75  # a noise that still halves when so large a share of the degrees of freedom is spent will not stop at all
+
+
+def laplace(
+    design: Design,
+    y: np.ndarray,
+    s: np.ndarray,
+    lam: float,
+    scale: np.ndarray | None,
+    noise: float | None,
+    solver: Callable[..., Solution],
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Regression with a Laplace prior, posed in units of the target's standard deviation, told in those of the data.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (d,) or None
+        Units of the columns, for a strength in these and in units of the noise; None for an absolute strength.
+    noise : float or None
+        A variance, or None to learn it.
+    """
+    total = s.sum()
+    center = float(s @ y / total) * design.intercept
+    variance = float(s @ (y - center) ** 2 / total)
+    variance = variance if variance > 1e-28 * center**2 else 0.0  # of a constant, only rounding
+    unit = np.sqrt(variance) or 1.0
+    Y = ((y - center) / unit if variance else np.zeros(design.n))[:, None]
+
+    def pose(noise: float) -> Posterior:
+        units = np.full(design.d, unit) if scale is None else scale / np.sqrt(noise)
+        return Posterior(design, Y, Gaussian(noise), Laplace(lam, scale=units), s)
+
+    if noise is None and variance > 0:
+        solution = lasso(pose, solver, tol, max_iter, 1.0)
+        objective = pose(solution.extra["noise"])
+    else:
+        objective = pose(1.0 if noise is None else noise / unit**2)
+        solution = solver(objective, objective.start(), tol, max_iter)
+    W = unit * solution.weights
+    kept = np.flatnonzero(W[: design.d, 0])
+    gamma = np.abs(W[kept, 0]) / (objective.l1[kept, 0] / unit)
+    if design.intercept:
+        W[-1] += center
+    known = objective.likelihood.noise * unit**2 if noise or variance else 0.0
+    return solution._replace(weights=W, extra={"noise": known, "gamma": gamma})
 
 
 def lasso(
