@@ -30,6 +30,7 @@ QUIET = 20  # steps without pruning from which on it is tried too
 REACH = 0.3  # largest relative change of a weight in a Newton step under a prior with negative curvature
 ROUNDING = 1e-13
 LENGTHS = (1.0, 0.5, 0.1)  # of an M-step
+LARGEST = 2000  # system that is worth solving again with care
 PATIENCE = 30  # steps without gain after which nothing more is expected
 POLISHED = 1e-11
 
@@ -92,7 +93,7 @@ class _Run:
         # The M-step cannot fail to lower the objective, unless its system is too ill-conditioned to be solved well.
         self.stuck = not (
             any(self.attempt(before.w + t * (w - before.w), before.b + t * (b - before.b), True) for t in LENGTHS)
-            or self.attempt(*self.careful_ridge(), True)
+            or (count <= LARGEST and self.attempt(*self.careful_ridge(), True))
         )
         self.quiet = self.quiet + 1 if len(self.point.rows) == count else 0
         if (self.point.violation <= self.patience or self.quiet >= QUIET) and not self.newton():
