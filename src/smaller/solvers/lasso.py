@@ -60,7 +60,7 @@ def laplace(
         return Posterior(design, Y, Gaussian(noise), Laplace(lam, scale=units), s)
 
     if noise is None and variance > 0:
-        solution = lasso(pose, solver, tol, max_iter, 1.0)
+        solution = lasso(pose, solver, tol, max_iter, 1.0, convex=scale is not None)
         objective = pose(solution.extra["noise"])
     else:
         objective = pose(1.0 if noise is None else noise / unit**2)
@@ -75,7 +75,12 @@ def laplace(
 
 
 def lasso(
-    pose: Callable[[float], Posterior], solver: Callable[..., Solution], tol: float, max_iter: int, first: float
+    pose: Callable[[float], Posterior],
+    solver: Callable[..., Solution],
+    tol: float,
+    max_iter: int,
+    first: float,
+    convex: bool = True,
 ) -> Solution:
     """Alternate between the weights, solved to a relative duality gap of tol, and the noise, until it moves no more.
 
@@ -85,6 +90,8 @@ def lasso(
         From the noise to the objective.
     first : float
         The noise to begin with, from above: the target's variance.
+    convex : bool
+        Whether noise and weights have one optimum together, so that steps of the noise may be lengthened.
     """
     noise, objective, missed, collapsed = first, pose(first), np.inf, False
     W, history, n_iter, moves = objective.start(), [], 0, []
@@ -104,7 +111,7 @@ def lasso(
             solution = solver(objective, W, tol, max_iter)
             break
         moves.append((np.log(noise), np.log(best / noise)))
-        noise = max(float(np.exp(_secant(moves))), LEAST * first)
+        noise = max(float(np.exp(_secant(moves))), LEAST * first) if convex else best
         objective = pose(noise)
     status = solution.status if missed <= tol else Status.MAX_ITER
     if collapsed or best <= LEAST * first:
@@ -117,7 +124,7 @@ def lasso(
 def _secant(moves: list[tuple[float, float]]) -> float:
     """The next log noise: a plain step, lengthened as the last two suggest, but by ten times at most."""
     at, move = moves[-1]
-    if len(moves) > 1:
+    if len(moves) > 1 and moves[-2][0] != at:
         before, earlier = moves[-2]
         rate = 1.0 + (move - earlier) / (at - before)  # how much of a change of the noise survives a round
         if 0 < rate < 1:
