@@ -1,4 +1,4 @@
-"""Repeat the experiments of the papers named, or of all: ``python -m experiments [paper ...] [--part ...] [--quick]``."""
+"""Repeat the experiments of the papers named, or of all: ``python -m experiments [paper ...] [--part p] [--quick]``."""
 
 import argparse
 import sys

@@ -10,7 +10,7 @@ import sklearn
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier
 from sklearn.feature_selection import SelectFromModel
@@ -22,7 +22,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from smaller import RMLR, SBMLR, SMLR, SMLRCV, EvidenceSearch
+from smaller import (
+    RMLR,
+    SBMLR,
+    SMLR,
+    SMLRCV,
+    EvidenceSearch,
+    JeffreysClassifier,
+    JeffreysRegressor,
+    LaplaceRegressor,
+)
 from smaller.basis import Kernel, Polynomial
 from smaller.decision import CostSensitive, PriorShift, Rejecting
 
@@ -42,6 +51,8 @@ CHECKED = [
     SBMLR(),
     SBMLR(n_init=3, basis="rbf"),
     EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
+    JeffreysClassifier(),
+    JeffreysClassifier(basis="rbf"),
 ]
 
 WRAPPED = [
@@ -54,7 +65,16 @@ WRAPPED = [
     Rejecting(CostSensitive(PriorShift(SMLR())), rate=0.0, cv=3),
 ]
 
-CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED])
+REGRESSORS = [
+    JeffreysRegressor(),
+    JeffreysRegressor(noise=1.0),
+    JeffreysRegressor(basis="rbf"),
+    LaplaceRegressor(),
+    LaplaceRegressor(solver="em"),
+    LaplaceRegressor(1.0, noise=0.5, standardize=False),
+]
+
+CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS])
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 
@@ -104,6 +124,16 @@ def test_wrappers_promise_what_the_classifier_inside_can_do(model):
     assert tags.transformer_tags is None
     assert not get_tags(CostSensitive(GaussianNB())).input_tags.sparse
     assert get_tags(CostSensitive(SMLR(basis="precomputed"))).input_tags.pairwise
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=repr)
+def test_regressors_promise_what_they_can_do(model):
+    tags = get_tags(model)
+    assert is_regressor(model)
+    assert tags.input_tags.sparse
+    assert tags.transformer_tags.preserves_dtype == ["float64", "float32"]
+    assert tags.target_tags.single_output
+    assert not tags.target_tags.multi_output
 
 
 @pytest.mark.parametrize("model", EVERY_MODEL, ids=names)

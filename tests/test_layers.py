@@ -21,7 +21,7 @@ LAYERS = [
     {"multinomial", "adaptive", "dualspace", "relevance", "gated"},
     {"tuning", "marginal"},
     {"bounds"},
-    {"datasets", "persist"},
+    {"datasets", "synthetic", "persist"},
     {"plots", "report"},
     {"cli"},
 ]

@@ -1,9 +1,10 @@
 """Table 1 of Cawley, Talbot and Girolami (2006): error, cross-entropy, sparsity, and what cross-validation would cost.
 
-The small sets are judged by leaving one sample out, as the totals in the table show; Satimage and Isolet by their own test
-sets; Waveform, whose split the paper does not give, by ten folds; Covtype by the samples that balancing left over. The
-paper's last column, log10 of the times of SMLR with cross-validation and of SBMLR, is measured on the training samples:
-processor seconds, both to a relative gap of 1e-4, 5 folds and 100 strengths down to a thousandth of the largest.
+The small sets are judged by leaving one sample out, as the totals in the table show; Satimage and Isolet by their own
+test sets; Waveform, whose split the paper does not give, by ten folds; Covtype by the samples that balancing left over.
+The paper's last column, log10 of the times of SMLR with cross-validation and of SBMLR, is measured on the training
+samples: processor seconds, both to a relative gap of 1e-4, 5 folds and 100 strengths down to a thousandth of the
+largest.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
 from . import bounds, decision
+from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
@@ -14,6 +15,9 @@ __all__ = [
     "SMLR",
     "SMLRCV",
     "EvidenceSearch",
+    "JeffreysClassifier",
+    "JeffreysRegressor",
+    "LaplaceRegressor",
     "Path",
     "__version__",
     "bounds",

@@ -15,7 +15,7 @@ class CompiledCoreWarning(UserWarning):
 
 
 class EmptyModelWarning(UserWarning):
-    """Every penalised weight is zero: the model predicts the class frequencies."""
+    """Every penalised weight is zero: the model predicts the class frequencies, or the mean."""
 
 
 class RejectionWarning(UserWarning):
@@ -35,13 +35,21 @@ class Status(Enum):
         "{violation:.1e}, where tol={tol:.1e} was asked for: rounding errors leave nothing to gain; raise tol, or "
         "scale the columns of X"
     )
-    UNSETTLED = (
+    WANDERING = (
         "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
     )
     JUMP = "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does"
     SEPARABLE = (
         "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow "
         "without limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"
+    )
+    UNSETTLED = (
+        "stopped after {n_iter} iterations at an optimality violation of {violation:.1e}, where tol={tol:.1e} was "
+        "asked for; raise max_iter if it was reached, else tol: rounding errors leave nothing to gain"
+    )
+    COLLAPSED = (
+        "the noise variance collapses (learning it was stopped at {noise:.1e}), since the kept columns can fit the "
+        "target exactly; if the target is not free of noise, give its variance as noise=..., or a stronger prior"
     )
 
     def sentence(self, **facts: float) -> str:

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from .basis import Precomputed, as_basis
 from .design import Design, as_design
-from .errors import ConvergenceWarning, Status, warn
-from .solvers import Solution
+from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
+from .solvers import Solution, Spread
 
 
 class Sample(NamedTuple):
@@ -32,6 +32,9 @@ class Estimator(BaseEstimator):
     basis: Any
     fit_intercept: bool
     coef_: Any
+    intercept_: Any
+    support_: np.ndarray
+    basis_: Any
 
     def fit(self, X, y, sample_weight=None, offset=None):
         """Fit the model.
@@ -106,36 +109,116 @@ class Estimator(BaseEstimator):
             return
         worst = max(missed, key=lambda solution: solution.gap)
         facts = {"n_iter": worst.n_iter, "gap": worst.gap, "violation": worst.violation, "tol": tol}
-        facts["lam"] = worst.extra.get("lam", np.nan)
+        facts |= {name: worst.extra.get(name, np.nan) for name in ("lam", "noise")}
         where = f" (the worst of {len(missed)} such fits)" if len(missed) > 1 else ""
         warn(f"{type(self).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
 
+    def _tell(self, solutions: list[Solution], tol: float) -> None:
+        """Attributes that say how the fit (or the fit of each class) ended; warnings where it did not end well."""
+        worst = max(solutions, key=lambda solution: (solution.status is not Status.CONVERGED, solution.violation))
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.violation_, self.status_ = worst.violation, worst.status.name.lower()
+        self.objective_ = sum(solution.objective for solution in solutions)
+        self.history_ = solutions[0].history if len(solutions) == 1 else [solution.history for solution in solutions]
+        self._report(solutions, tol)
+        if self.coef_.shape[-1] and not len(self.support_):
+            name = type(self).__name__
+            warn(f"{name} kept no column: it predicts the same for every sample.", EmptyModelWarning)
+
     def _columns(self, X):
         """The columns of the basis that have a weight, for new inputs."""
+        check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
-        if len(self.support_) == self.coef_.shape[1] and not isinstance(self.basis_, Precomputed):
+        if len(self.support_) == self.coef_.shape[-1] and not isinstance(self.basis_, Precomputed):
             return self.basis_.transform(X)
         return self.basis_.transform(X, self.support_)
 
     def _scores(self, X) -> np.ndarray:
         """Phi W + b, in float64."""
-        check_is_fitted(self)
-        kept = self.coef_[:, self.support_]
-        kept = kept.toarray() if sparse.issparse(kept) else kept
-        return np.asarray(self._columns(X) @ kept.T, dtype=np.float64) + self.intercept_
+        return self._scores_of(self._columns(X))
+
+    def _scores_of(self, Phi) -> np.ndarray:
+        """Scores from the columns that have a weight, (n, k)."""
+        if sparse.issparse(self.coef_):
+            kept = self.coef_[:, self.support_].toarray()
+        else:
+            kept = np.atleast_2d(self.coef_)[:, self.support_]
+        return np.asarray(Phi @ kept.T, dtype=np.float64) + self.intercept_
+
+    def _keep(self, sample: Sample, coef: np.ndarray, intercept) -> None:
+        """Take over the weights, and what goes with those that are not zero."""
+        self.basis_ = sample.basis
+        self.coef_, self.intercept_ = coef, intercept
+        self.support_ = np.flatnonzero(np.atleast_2d(coef).any(axis=0))
+        if hasattr(sample.basis, "centers_"):
+            self.relevance_vectors_ = sample.basis.centers_[self.support_]
+        else:
+            self.__dict__.pop("relevance_vectors_", None)
 
     def sparsify(self):
-        """Turn ``coef_`` into a sparse matrix; predictions stay the same."""
+        """Turn ``coef_`` into a sparse matrix (of one row, in regression); predictions stay the same."""
         check_is_fitted(self)
-        self.coef_ = sparse.csr_array(self.coef_)
+        self.coef_ = sparse.csr_array(self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_))
         return self
 
     def densify(self):
         """Turn ``coef_`` back into an array."""
         check_is_fitted(self)
         if sparse.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
+            coef = self.coef_.toarray()
+            self.coef_ = coef[0] if np.ndim(self.intercept_) == 0 else coef
         return self
+
+
+class RegressionModel(RegressorMixin, Estimator):
+    """Models of one real target with normal noise: checks of y, predictions and their standard deviations.
+
+    A model's fit ends with ``_keep`` (1-d ``coef_``, scalar ``intercept_``) and ``_know``.
+    """
+
+    noise_: float
+    covariance_: np.ndarray
+
+    @staticmethod
+    def _target(y, weight, offset):
+        """y in float64, without its offset."""
+        y = np.asarray(y, dtype=np.float64)
+        return (y if offset is None else y - target_offset(offset, len(y))), weight, None
+
+    def _know(self, noise: float, spread: Spread) -> None:
+        """Take over how sure the fit is."""
+        self.noise_ = noise
+        self.covariance_, self.center_, self.center_variance_ = spread
+
+    def predict(self, X, return_std: bool = False, offset=None):
+        """Predict the mean of the target and, if asked for, the standard deviation of a new observation.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return ``sqrt(noise_ + variance of the score)``.
+        offset : array-like of shape (n_samples,), optional
+            Known part of the prediction, added to what the model says.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,)
+            Only if asked for.
+        """
+        Phi = self._columns(X)
+        mean = self._scores_of(Phi)[:, 0]
+        mean = mean if offset is None else mean + target_offset(offset, len(mean))
+        if not return_std:
+            return mean
+        return mean, np.sqrt(self.noise_ + score_variance(Phi, self.covariance_, self.center_, self.center_variance_))
+
+
+def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
+    """(phi - center)^T covariance (phi - center) + level of each row of the kept columns."""
+    D = np.asarray(Phi.toarray() if sparse.issparse(Phi) else Phi, dtype=np.float64) - center
+    return np.maximum(((D @ covariance) * D).sum(axis=1), 0.0) + level
 
 
 class Selector(TransformerMixin):
@@ -148,12 +231,17 @@ class Selector(TransformerMixin):
     coef_: Any
     support_: np.ndarray
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Mask, or indices, of the basis columns with a non-zero weight."""
         check_is_fitted(self)
         if indices:
             return self.support_.copy()
-        mask = np.zeros(self.coef_.shape[1], dtype=bool)
+        mask = np.zeros(self.coef_.shape[-1], dtype=bool)
         mask[self.support_] = True
         return mask
 
@@ -173,6 +261,16 @@ class Selector(TransformerMixin):
 def input_names(model, input_features=None) -> np.ndarray:
     """Names of the inputs: those given, those seen in fit, or x0, x1, ..."""
     return _check_feature_names_in(model, input_features)
+
+
+def target_offset(offset, n: int) -> np.ndarray:
+    """An offset of a real target, (n,)."""
+    offset = np.asarray(offset, dtype=np.float64)
+    if offset.shape not in ((n,), (n, 1)):
+        raise ValueError(f"offset must have shape ({n},), one value for each sample; got {offset.shape}.")
+    if not np.isfinite(offset).all():
+        raise ValueError("offset contains NaN or infinity; its values must be finite.")
+    return offset.ravel()
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

@@ -132,7 +132,8 @@ def _through_samples(objective: Posterior, P: np.ndarray) -> float:
         C -= border @ np.linalg.pinv(A, rcond=1e-10, hermitian=True) @ border.T
     for klass in range(k):
         if klass == 0 or (objective.l2[:d, klass] != objective.l2[:d, klass - 1]).any():
-            values, vectors = eigh(objective.design.outer(1.0 / objective.l2[:d, klass]))
+            gamma = 1.0 / objective.l2[:d, klass]
+            values, vectors = eigh(objective.design.outer(np.ones(n), np.zeros(d), gamma, np.arange(d)))
             L = vectors * np.sqrt(np.maximum(values, 0.0))
         block = slice(klass * n, (klass + 1) * n)
         C[:, block] = C[:, block] @ L

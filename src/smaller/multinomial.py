@@ -113,9 +113,7 @@ class MultinomialModel(ClassifierMixin, Estimator):
         d = sample.design.d
         coef, intercept = split(solution.weights, objective, len(classes))
         self.classes_ = classes
-        self.basis_ = sample.basis
-        self.coef_, self.intercept_ = coef, intercept
-        self.support_ = np.flatnonzero(coef.any(axis=0))
+        self._keep(sample, coef, intercept)
         self.n_iter_ = solution.n_iter
         self.dual_gap_, self.violation_, self.objective_ = solution.gap, solution.violation, solution.objective
         self.status_, self.history_ = solution.status.name.lower(), solution.history
@@ -123,10 +121,6 @@ class MultinomialModel(ClassifierMixin, Estimator):
             self.__dict__.pop(f"{found}_", None)
             if found in solution.extra:
                 setattr(self, f"{found}_", solution.extra[found])
-        if hasattr(sample.basis, "centers_"):
-            self.relevance_vectors_ = sample.basis.centers_[self.support_]
-        else:
-            self.__dict__.pop("relevance_vectors_", None)
         if d and not len(self.support_) and objective.l1.any():
             self._tell_empty(objective)
         return self
@@ -171,11 +165,6 @@ class MultinomialModel(ClassifierMixin, Estimator):
 
 class SparseMultinomialModel(Selector, MultinomialModel):
     """What SMLR and SMLRCV share."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 class SMLR(SparseMultinomialModel):

@@ -1,7 +1,10 @@
 """Priors: functions of the weights alone, as negative log densities without their constants.
 
-Those of this module are separable and convex, sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], and are known to the
-objective through the two arrays of strengths. A penalty factor multiplies the strength of a coefficient; 0 frees it.
+:class:`ElasticNet` and its kin are separable and convex, sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], and are known to
+the objective through two arrays of strengths. A penalty factor multiplies the strength of a coefficient; 0 frees it.
+
+:class:`Mixture` and its kin are scale mixtures of normals, 1/2 sum_j h(w_j^2) with h concave: a weight is normal given
+a variance of its own, and the variance that goes with a weight is 1 / h'(w^2). They are known through that rule.
 """
 
 from __future__ import annotations
@@ -57,3 +60,68 @@ class Normal(ElasticNet):
 
     def __init__(self, lam: float, factor: ArrayLike | None = None, scale: ArrayLike | None = None):
         super().__init__(0.0, lam, factor, scale)
+
+
+class Mixture:
+    """1/2 sum_j h(w_j^2), h concave and increasing: w_j ~ N(0, tau_j) with tau_j integrated out or maximised.
+
+    A new prior gives ``h(z)``, ``variance(z)`` = 1 / h'(z) and ``bend(z)`` = 1 + 2 z h''(z) / h'(z), the curvature of
+    the penalty relative to that of the normal prior in its place; z = w^2 in units of the prior.
+
+    Parameters
+    ----------
+    scale : array-like of shape (d,), optional
+        Unit of each column: the prior is on the weights of the columns divided by it.
+    """
+
+    def __init__(self, scale: ArrayLike | None = None):
+        self.scale = None if scale is None else np.asarray(scale, dtype=float)
+
+    def units(self, rows: np.ndarray) -> np.ndarray:
+        """What turns these weights into units of the prior."""
+        return np.ones(len(rows)) if self.scale is None else self.scale[rows]
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def variance(self, z: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+class LaplaceMixture(Mixture):
+    """lam |w|, from exponential variances of rate lam^2 / 2 (Figueiredo 2003; lam is his sqrt(gamma))."""
+
+    def __init__(self, lam: float, scale: ArrayLike | None = None):
+        super().__init__(scale)
+        self.lam = lam
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """2 lam sqrt(z)."""
+        return 2 * self.lam * np.sqrt(z)
+
+    def variance(self, z: np.ndarray) -> np.ndarray:
+        """|w| / lam."""
+        return np.sqrt(z) / self.lam
+
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        """0: the penalty is straight."""
+        return np.zeros_like(z)
+
+
+class JeffreysMixture(Mixture):
+    """log |w|, from variances with Jeffreys' density 1 / tau: no parameter, no unit (Figueiredo 2003)."""
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """log z."""
+        return np.log(z)
+
+    def variance(self, z: np.ndarray) -> np.ndarray:
+        """w^2."""
+        return z
+
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        """-1: as curved as the normal prior, the other way."""
+        return -np.ones_like(z)

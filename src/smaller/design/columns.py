@@ -23,7 +23,8 @@ class Design:
     """Phi (n, m) with ``m = d + intercept`` columns; W is (m, k), scores and residuals are (n, k), all float64.
 
     A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_cross(omega, left, right)``, ``_moments(s)``,
-    ``outer(weight)`` and ``storage(rows)`` for the d columns of its matrix.
+    ``spread(omega, center, rows)``, ``outer(root, center, gamma, rows)`` and ``storage(rows)`` for the d columns of its
+    matrix.
     """
 
     centred: bool  # whether moving a centred column costs no more than moving the column
@@ -85,6 +86,14 @@ class Design:
             mean, spread, mass = np.append(mean, 1.0), np.append(spread, 0.0), np.append(mass, s.sum())
         return Moments(mean, spread, mass)
 
+    def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C, C = Phi[:, rows] - center, where `center` is the omega-weighted mean or 0: (r, r)."""
+        raise NotImplementedError
+
+    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """diag(root) C diag(gamma) C^T diag(root), C = Phi[:, rows] - center: (n, n)."""
+        raise NotImplementedError
+
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 
@@ -92,10 +101,6 @@ class Design:
         raise NotImplementedError
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
-        raise NotImplementedError
-
-    def outer(self, weight: np.ndarray) -> np.ndarray:
-        """sum_j weight_j x_j x_j^T over the d columns of the matrix, (n, n)."""
         raise NotImplementedError
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

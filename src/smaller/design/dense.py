@@ -46,14 +46,24 @@ class DenseDesign(Design):
             return sum((X.T * omega[part]) @ X for part, (X,) in self._blocks(left))
         return sum((X.T * omega[part]) @ Z for part, (X, Z) in self._blocks(left, right))
 
-    def outer(self, weight: np.ndarray) -> np.ndarray:
-        """sum_j weight_j x_j x_j^T."""
-        K = np.zeros((self.n, self.n))
-        step = max(1, BLOCK_BYTES // (8 * self.n))
-        for first in range(0, self.d, step):
-            X = self.X[:, first : first + step].astype(np.float64, copy=False)
-            K += (X * weight[first : first + step]) @ X.T
+    def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C; each block of rows is centred before it is multiplied, so that no digits are lost."""
+        K, root = np.zeros((len(rows), len(rows))), np.sqrt(omega)
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(rows))))
+        for part in (slice(i, i + step) for i in range(0, self.n, step)):
+            C = (self.X[part][:, rows] - center) * root[part, None]
+            K += C.T @ C
         return K
+
+    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """diag(root) C diag(gamma) C^T diag(root), a block of columns at a time."""
+        B, scale = np.zeros((self.n, self.n)), np.sqrt(gamma)
+        step = max(1, BLOCK_BYTES // (8 * max(1, self.n)))
+        for part in (slice(i, i + step) for i in range(0, len(rows), step)):
+            C = (self.X[:, rows[part]] - center[part]) * scale[part]
+            C *= root[:, None]
+            B += C @ C.T
+        return B
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         total = s.sum()

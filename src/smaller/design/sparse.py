@@ -37,10 +37,16 @@ class SparseDesign(Design):
         Z = X if left is right else self._columns(right).astype(np.float64)
         return (X.T @ (sparse.diags_array(omega) @ Z)).toarray()
 
-    def outer(self, weight: np.ndarray) -> np.ndarray:
-        """sum_j weight_j x_j x_j^T."""
-        X = self.X.astype(np.float64)
-        return ((X @ sparse.diags_array(weight)) @ X.T).toarray()
+    def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C without forming C: sum omega x x^T - total center center^T."""
+        return self._cross(omega, rows, rows) - omega.sum() * np.outer(center, center)
+
+    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """diag(root) C diag(gamma) C^T diag(root) without forming C."""
+        X = sparse.diags_array(root) @ self._columns(rows).astype(np.float64)
+        shift = np.outer(X @ (gamma * center), root)
+        constant = float(gamma @ center**2) * np.outer(root, root)
+        return (X @ sparse.diags_array(gamma) @ X.T).toarray() - shift - shift.T + constant
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X, total = self.X.astype(np.float64), s.sum()

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from functools import partial
 
 from . import bound, componentwise, newton
+from .lasso import em, laplace, screened_noise, universal_strength
 from .path import null_point, solve_path
+from .reweighted import Spread, reweighted, spread
+from .ridge import Ridge, Start, stretched
 from .solution import Solution, Step
 
 # Each with the iterations it may take by default, as it counts them.
@@ -18,4 +21,20 @@ SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {
     "bound": (bound.bound, 50_000),
 }
 
-__all__ = ["SOLVERS", "Solution", "Step", "null_point", "solve_path"]
+__all__ = [
+    "SOLVERS",
+    "Ridge",
+    "Solution",
+    "Spread",
+    "Start",
+    "Step",
+    "em",
+    "laplace",
+    "null_point",
+    "reweighted",
+    "screened_noise",
+    "solve_path",
+    "spread",
+    "stretched",
+    "universal_strength",
+]

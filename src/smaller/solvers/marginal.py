@@ -128,7 +128,7 @@ def _outcome(objective: Posterior, visited: list[tuple[float, Solution]], tol: f
     status = solution.status
     if N and abs(np.log(N / S / lam)) > tol:
         lam, solution = min(visited[-2:], key=lambda pair: criterion(objective, pair[1]))
-        status = Status.UNSETTLED if len(lams) == max_iter else Status.JUMP
+        status = Status.WANDERING if len(lams) == max_iter else Status.JUMP
     history = [step for _, each in visited for step in each.history]
     extra = {"lam": lam, "lams": lams}
     return solution._replace(status=status, n_iter=len(lams), history=history, extra=extra)
@@ -152,7 +152,7 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
     that loss falls, and intercepts follow every step. It starts at the L1 optimum of the strength given.
     """
     W, F, rest = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200).weights, None, tol
-    history, status, criteria = History(objective), Status.UNSETTLED, []
+    history, status, criteria = History(objective), Status.WANDERING, []
     for _ in range(max_iter + 1):
         W = representative(objective, W)
         N, S = size(objective, W)
