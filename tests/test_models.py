@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss, make_scorer
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from smaller import RMLR, SMLR, SMLRCV, path
@@ -684,3 +684,37 @@ def test_the_mean_probability_of_each_class_is_its_frequency():
         X, y = clusters(m=m)
         for model in (SMLR(2.0, tol=1e-10), RMLR(2.0, tol=1e-10), SMLR(0.5, basis="rbf", tol=1e-10)):
             assert_allclose(model.fit(X, y).predict_proba(X).mean(axis=0), np.bincount(y) / 90, atol=1e-8)
+
+
+# -- groups, offsets and missing classes around a fit
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+def test_groups_reach_the_splitter():
+    """Copies of each sample stay together: their classes, drawn at random, cannot be learned from the copies."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 30)), rng.integers(0, 2, 40)
+    groups = np.tile(np.arange(40), 3)
+    together = SMLRCV(lams=8, cv=GroupKFold(5)).fit(np.tile(X, (3, 1)), np.tile(y, 3), groups=groups)
+    apart = SMLRCV(lams=8, cv=KFold(5, shuffle=True, random_state=0)).fit(np.tile(X, (3, 1)), np.tile(y, 3))
+    assert apart.scores_.mean(axis=0).max() > together.scores_.mean(axis=0).max() + 0.1
+    with pytest.raises(ValueError, match="groups"):
+        SMLRCV(lams=3, cv=GroupKFold(5)).fit(X, y)
+
+
+def test_the_score_takes_an_offset_as_the_fit_does():
+    rng = np.random.default_rng(1)
+    X, offset = rng.standard_normal((200, 2)), 3 * rng.standard_normal(200)
+    y = (X[:, 0] + offset + rng.logistic(size=200) > 0).astype(int)
+    model = SMLR(1.0).fit(X, y, offset=offset)
+    assert model.score(X, y, offset=offset) == np.mean(model.predict(X, offset) == y) > model.score(X, y)
+
+
+def test_a_fold_may_lack_a_class_that_class_weight_names():
+    X, y = load_iris(return_X_y=True)
+    weights = {0: 1.0, 1: 2.0, 2: 3.0}
+    assert_allclose(
+        SMLR(1.0, class_weight=weights).fit(X[:100], y[:100]).coef_,
+        SMLR(1.0).fit(X[:100], y[:100], np.array([1.0, 2.0])[y[:100]]).coef_,
+        atol=1e-8,
+    )

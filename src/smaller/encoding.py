@@ -34,7 +34,8 @@ def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: 
         return (weight.sum() / (len(classes) * counts))[codes]
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
-    if unknown:
+    # A fold may lack a class that is named; but a name that no class has, with a class that has none, is a slip.
+    if unknown and not set(known) <= set(class_weight):
         raise ValueError(f"class_weight names classes that y does not have: {unknown}; the classes are {known}.")
     factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
     if not (np.isfinite(factors) & (factors > 0)).all():

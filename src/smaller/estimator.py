@@ -54,15 +54,18 @@ class Estimator(BaseEstimator):
         -------
         self
         """
+        return self._fit_or_restore(X, y, sample_weight, offset)
+
+    def _fit_or_restore(self, *data):
         before = self.__dict__.copy()
         try:
-            return self._fit(X, y, sample_weight, offset)
+            return self._fit(*data)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
 
-    def _fit(self, X, y, sample_weight, offset):
+    def _fit(self, *data):
         raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:

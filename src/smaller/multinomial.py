@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -161,6 +162,10 @@ class MultinomialModel(ClassifierMixin, Estimator):
         """Logarithms of the class probabilities, finite where the probabilities round to 0."""
         F = self.decision_function(X, offset)
         return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
+
+    def score(self, X, y, sample_weight=None, offset=None) -> float:
+        """The fraction of samples whose class is predicted."""
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
 
 class SparseMultinomialModel(Selector, MultinomialModel):

@@ -227,12 +227,28 @@ class SMLRCV(SparseMultinomialModel):
     def _strengths(self) -> tuple[float, float]:
         return 1.0, self.l2
 
+    def fit(self, X, y, sample_weight=None, offset=None, groups=None):
+        """Fit the model at the strength that cross-validation chooses.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            As in :meth:`SMLR.fit`.
+        groups : array-like of shape (n_samples,), optional
+            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_or_restore(X, y, sample_weight, offset, groups)
+
     @_fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
+    def _fit(self, X, y, sample_weight, offset, groups):
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
         grid = _grid(objective, self.lams, self.eps)
         fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
-        splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y)
+        splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y, groups)
         scores = cross_validated_scores(fold, splits, self.n_jobs)
         best = choose_strength(scores, self.rule)
         solutions = _solutions(self, objective, grid[: best + 1])
