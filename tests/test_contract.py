@@ -112,7 +112,7 @@ def test_models_promise_what_they_can_do(model):
     assert not tags.input_tags.pairwise
     assert tags.classifier_tags.multi_class
     assert not tags.input_tags.allow_nan
-    assert (tags.transformer_tags is not None) == (not isinstance(model, RMLR))
+    assert (tags.transformer_tags is not None) == (not isinstance(model, (RMLR, EvidenceSearch)))
 
 
 @pytest.mark.parametrize("model", WRAPPED, ids=repr)
