@@ -31,6 +31,14 @@ class Status(Enum):
         "{violation:.1e}, where tol={tol:.1e} was asked for: rounding errors leave nothing to gain; raise tol, or "
         "scale the columns of X"
     )
+    UNSETTLED = (
+        "stopped after {n_iter} iterations (max_iter) while the evidence still had a slope of {violation:.1e}, where "
+        "tol={tol:.1e} was asked for; raise max_iter, or raise tol"
+    )
+    INTERPOLATES = (
+        "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "
+        "smallest value allowed, a tiny fraction of the targets' variance; give noise a value, or use fewer columns"
+    )
     SEPARABLE = (
         "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow "
         "without limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"

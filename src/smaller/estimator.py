@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
-from .basis import Precomputed, as_basis
-from .design import Design, as_design
+from .basis import Kernel, Precomputed, as_basis
+from .design import Design, LazyDesign, as_design
 from .errors import ConvergenceWarning, Status, warn
 from .solvers import Solution
 
@@ -26,12 +26,18 @@ class Sample(NamedTuple):
     design: Design
 
 
+# A kernel matrix larger than this is not kept by models that need few passes over it, but computed anew.
+LAZY_BYTES = 2**29
+
+
 class Estimator(BaseEstimator):
     """What all models share: input checks, bases, weights, and the promise that a failed fit leaves nothing behind."""
 
     basis: Any
     fit_intercept: bool
     coef_: Any
+    _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
+    _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
 
     def fit(self, X, y, sample_weight=None, offset=None):
         """Fit the model.
@@ -75,7 +81,7 @@ class Estimator(BaseEstimator):
         """Check everything, drop rows of weight 0, fit the basis, build the design; `encode` checks the targets."""
         _core.tell_if_slow()
         basis = as_basis(self.basis)
-        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=False)
+        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         offset = None if offset is None else _check_offset(offset, X.shape[0])
         rows = np.flatnonzero(weight > 0)
@@ -85,11 +91,19 @@ class Estimator(BaseEstimator):
         offset = offset if offset is None or every else offset[rows]
         y, weight[rows], offset = encode(y[rows], weight[rows], offset)
         basis.fit(X, weight)
-        Phi = basis.transform(X if every else X[rows])
+        design = self._design(basis, X if every else X[rows])
+        return Sample(y, weight[rows], offset, basis, design)
+
+    def _design(self, basis, X) -> Design:
+        """The basis applied to X: all columns now, or, where there are too many to keep, each when it is needed."""
+        n = X.shape[0]
+        if self._lazy and isinstance(basis, Kernel) and 8 * n * basis.n_columns_ > LAZY_BYTES:
+            return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
+        Phi = basis.transform(X)
         if not np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all():
             name = type(basis).__name__
             raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
-        return Sample(y, weight[rows], offset, basis, as_design(Phi, self.fit_intercept))
+        return as_design(Phi, self.fit_intercept)
 
     def _scale(self, sample: Sample) -> np.ndarray:
         """Weighted standard deviations of the design's columns (about 0 when there is no intercept)."""
@@ -112,14 +126,14 @@ class Estimator(BaseEstimator):
     def _columns(self, X):
         """The columns of the basis that have a weight, for new inputs."""
         X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
-        if len(self.support_) == self.coef_.shape[1] and not isinstance(self.basis_, Precomputed):
+        if len(self.support_) == self.coef_.shape[-1] and not isinstance(self.basis_, Precomputed):
             return self.basis_.transform(X)
         return self.basis_.transform(X, self.support_)
 
     def _scores(self, X) -> np.ndarray:
         """Phi W + b, in float64."""
         check_is_fitted(self)
-        kept = self.coef_[:, self.support_]
+        kept = (self.coef_ if self.coef_.ndim == 2 else self.coef_[None])[:, self.support_]
         kept = kept.toarray() if sparse.issparse(kept) else kept
         return np.asarray(self._columns(X) @ kept.T, dtype=np.float64) + self.intercept_
 
@@ -137,6 +151,69 @@ class Estimator(BaseEstimator):
         return self
 
 
+class RegressionModel(RegressorMixin, Estimator):
+    """Models of real targets, one or several: checks, predictions and their standard deviations.
+
+    A model adopts its weights by :meth:`_adopt` and tells the variance of its mean by :meth:`_variance`.
+    """
+
+    _targets: ClassVar[dict] = {"y_numeric": True, "multi_output": True}
+    noise_: float
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _regression_sample(self, X, y, sample_weight, offset) -> tuple[Sample, np.ndarray, bool]:
+        """The sample, its targets less the offset as columns, and whether y was a single one."""
+        sample = self._sample(X, y, sample_weight, offset, lambda y, weight, offset: (y, weight, offset))
+        Y = np.asarray(sample.y, dtype=np.float64)
+        single = Y.ndim == 1
+        Y = Y[:, None] if single else Y
+        if sample.offset is not None:
+            Y = Y - _target_offset(sample.offset, Y.shape)
+        return sample, Y, single
+
+    def _adopt_weights(self, sample: Sample, W: np.ndarray, single: bool) -> None:
+        """coef_ and intercept_ from the weights of the design: vectors of one target, else a row for each."""
+        d = sample.design.d
+        coef, intercept = W[:d].T.copy(), W[d].copy() if sample.design.intercept else np.zeros(W.shape[1])
+        self.basis_ = sample.basis
+        self.support_ = np.flatnonzero(coef.any(axis=0))
+        self.coef_ = coef[0] if single else coef
+        self.intercept_ = float(intercept[0]) if single else intercept
+        self.__dict__.pop("relevance_vectors_", None)
+        if hasattr(sample.basis, "centers_"):
+            self.relevance_vectors_ = sample.basis.centers_[self.support_]
+
+    def predict(self, X, return_std=False, offset=None):
+        """The mean of the targets and, if asked for, the standard deviation of a new observation.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+        offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
+            Known part of the mean, added to what the model predicts.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        std : ndarray of shape (n_samples,)
+            Noise and the uncertainty of the weights together; the same for every target.
+        """
+        F = self._scores(X)
+        if offset is not None:
+            F = F + _target_offset(_check_offset(offset, len(F)), F.shape)
+        mean = F[:, 0] if np.ndim(self.intercept_) == 0 else F
+        return (mean, np.sqrt(self.noise_ + self._variance(X))) if return_std else mean
+
+    def _variance(self, X) -> np.ndarray:
+        """The variance of the mean, (n,)."""
+        raise NotImplementedError
+
+
 class Selector(TransformerMixin):
     """Models that switch columns of their basis off: which were kept, and the data reduced to them.
 
@@ -152,7 +229,7 @@ class Selector(TransformerMixin):
         check_is_fitted(self)
         if indices:
             return self.support_.copy()
-        mask = np.zeros(self.coef_.shape[1], dtype=bool)
+        mask = np.zeros(self.coef_.shape[-1], dtype=bool)
         mask[self.support_] = True
         return mask
 
@@ -172,6 +249,16 @@ class Selector(TransformerMixin):
 def input_names(model, input_features=None) -> np.ndarray:
     """Names of the inputs: those given, those seen in fit, or x0, x1, ..."""
     return _check_feature_names_in(model, input_features)
+
+
+def _target_offset(offset: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """An offset with a column for each target."""
+    offset = offset[:, None] if offset.ndim == 1 else offset
+    if offset.shape != shape:
+        raise ValueError(f"offset must have one column for each of the {shape[1]} targets; got {offset.shape[1]}.")
+    if not np.isfinite(offset).all():
+        raise ValueError("offset contains NaN or infinity; its values must be finite.")
+    return offset
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

@@ -1,0 +1,304 @@
+"""Maximising the evidence of Gaussian data: the fast sequential algorithm on a growing working set.
+
+One pass over all columns nominates candidates; the sequential algorithm of Tipping & Faul (2003), compiled, adds,
+re-estimates and deletes among them and the columns of the model on their Gram matrix; Newton's method settles the
+precisions and the noise together. No step lowers the evidence. Only passes over all columns cost n d.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from .. import _core
+from ..errors import Status
+from ..evidence import Evidence, Fit, Quality
+from .solution import Solution, Step
+
+ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
+FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' variance
+SMALL = 300  # so many columns make one working set
+SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
+TOGETHER = 16  # columns of the second start
+SETTLED = 1e-2  # slopes of a settled model, in units of tol
+LONGEST = 3.0  # step in the logarithm of a precision
+STEPS = 10_000  # of the sequential algorithm in one working set
+
+
+def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int) -> Solution:
+    """Add, re-estimate, delete (Tipping & Faul 2003) until no step gains `tol` nats; noise=None is learned.
+
+    The first working set is solved twice, from the empty model and from one with columns spread over all, and the
+    better evidence kept: one column at a time the algorithm may not see that two together would help.
+    """
+    began = time.perf_counter()
+    history: list[Step] = []
+    floor = FLOOR * evidence.variance if noise is None else 0.0
+    pulled = evidence.pull_targets()
+    first = max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
+    fit, Phi = evidence.empty(first), np.empty((evidence.columns.design.n, 0))
+    moves = Moves(_first(evidence, pulled), [])
+    settled = not len(moves.candidates)
+    while not settled and len(history) < max_iter:
+        before = fit
+        fit, Phi = _round(evidence, fit, Phi, moves, pulled, floor, tol, first=not history)
+        moves = _nominate(evidence, fit, Phi, pulled, tol) if fit is not before else NONE
+        if not moves:
+            fit, inside = _finish(evidence, fit, Phi, pulled, floor, tol)
+            Phi = Phi[:, inside]
+            moves = _nominate(evidence, fit, Phi, pulled, tol)
+            settled = not moves or fit.log_evidence - before.log_evidence < tol
+        history.append(_note(evidence, fit, floor, began))
+    return solution(evidence, fit, floor, history, tol, settled)
+
+
+class Moves(NamedTuple):
+    """Columns worth adding, and exchanges worth making: (position in the model, column, its precision, gain)."""
+
+    candidates: np.ndarray
+    swaps: list[tuple[int, int, float, float]]
+
+    def __bool__(self) -> bool:
+        return len(self.candidates) > 0 or len(self.swaps) > 0
+
+
+NONE = Moves(np.empty(0, dtype=int), [])
+
+
+def _first(evidence: Evidence, pulled: np.ndarray) -> np.ndarray:
+    """All columns, where they are few; else some spread evenly, and those most correlated with the targets."""
+    score = np.where(np.isfinite(evidence.columns.unit), (pulled**2).sum(axis=1), 0.0)
+    return choose_candidates(score, np.finfo(float).tiny)
+
+
+def _round(
+    evidence: Evidence,
+    fit: Fit,
+    Phi: np.ndarray,
+    moves: Moves,
+    pulled: np.ndarray,
+    floor: float,
+    tol: float,
+    first: bool,
+) -> tuple[Fit, np.ndarray]:
+    """The best model that the sequential algorithm finds on the columns of the model and the candidates."""
+    proposed = np.union1d(moves.candidates, [swap[1] for swap in moves.swaps]).astype(int)
+    rows = np.append(fit.rows, proposed[~np.isin(proposed, fit.rows)])
+    Phi = np.asfortranarray(np.hstack([Phi, evidence.take(rows[len(fit.rows) :])]))
+    C = np.asfortranarray(pulled[rows])
+    best, inside = fit, np.arange(len(fit.rows))
+    for alpha in _starts(evidence, fit, rows, moves.swaps, first):
+        noise = float(fit.noise)
+        _, noise = _core.sequential(Phi, C, evidence.total, evidence.yy, alpha, noise, floor, tol, ALIGNED, STEPS)
+        found = np.flatnonzero(np.isfinite(alpha))
+        other = _at(evidence, rows[found], alpha[found], noise, *evidence.products(Phi[:, found]))
+        if other.log_evidence > best.log_evidence:
+            best, inside = other, found
+            if not first:
+                break
+    return best, Phi[:, inside]
+
+
+def _starts(evidence: Evidence, fit: Fit, rows: np.ndarray, swaps: list, first: bool) -> Iterator[np.ndarray]:
+    """Precisions to start from: all exchanges made, the best one made, the model as it is, and many columns at once."""
+    as_it_is = np.full(len(rows), np.inf)
+    as_it_is[: len(fit.rows)] = fit.alpha
+    for chosen in [swaps, swaps[:1]] if len(swaps) > 1 else [swaps] if swaps else []:
+        alpha = as_it_is.copy()
+        for position, column, precision, _ in chosen:
+            alpha[position] = np.inf
+            alpha[np.flatnonzero(rows == column)] = precision
+        yield alpha
+    yield as_it_is.copy()
+    if first:
+        count = min(len(rows), TOGETHER, max(1, int(evidence.total) // 3))
+        as_it_is[np.linspace(0, len(rows) - 1, count).astype(int)] = TOGETHER * evidence.k / max(evidence.yy, 1e-300)
+        yield as_it_is
+
+
+def _finish(
+    evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray, floor: float, tol: float
+) -> tuple[Fit, np.ndarray]:
+    """Settle the model: compiled re-estimation first, which is cheap, then Newton's method."""
+    alpha, rows = fit.alpha.copy(), fit.rows
+    C = np.asfortranarray(pulled[rows])
+    _, noise = _core.sequential(
+        np.asfortranarray(Phi), C, evidence.total, evidence.yy, alpha, float(fit.noise), floor, 1e-6 * tol, 2.0, STEPS
+    )
+    found = np.flatnonzero(np.isfinite(alpha))
+    G, C = evidence.products(Phi[:, found])
+    other = _at(evidence, rows[found], alpha[found], noise, G, C)
+    if other.log_evidence < fit.log_evidence:  # rounding
+        other, found = fit, np.arange(len(rows))
+        G, C = evidence.products(Phi)
+    other, inside = settle(evidence, other, G, C, floor, tol)
+    return other, found[inside]
+
+
+def _at(evidence: Evidence, rows: np.ndarray, alpha: np.ndarray, noise: float, G: np.ndarray, C: np.ndarray) -> Fit:
+    return evidence.fit(rows, alpha, noise, G, C) if len(rows) else evidence.empty(noise)
+
+
+def settle(
+    evidence: Evidence, fit: Fit, G: np.ndarray, C: np.ndarray, floor: float, tol: float, max_iter: int = 200
+) -> tuple[Fit, np.ndarray]:
+    """Newton's method on the log precisions and the log noise of a model; columns that are better out are deleted.
+
+    G and C are the products of its columns; `floor` is the least noise, 0 where the noise is given. Returns the fit and
+    which columns are left.
+    """
+    inside = np.arange(len(fit.rows))
+
+    def move(alpha: np.ndarray, noise: float) -> Fit:
+        return _at(evidence, fit.rows, alpha, noise, fit.gram, C[inside])
+
+    for _ in range(max_iter):
+        out = _worst(evidence.k, fit)
+        if out is not None:
+            inside = np.delete(inside, out)
+            rows, alpha = np.delete(fit.rows, out), np.delete(fit.alpha, out)
+            fit = _at(evidence, rows, alpha, fit.noise, G[np.ix_(inside, inside)], C[inside])
+            continue
+        g = slope(evidence, fit, floor)
+        if np.abs(g).max(initial=0.0) <= SETTLED * tol:
+            break
+        moved = _line_search(fit, g, _direction(evidence, fit, g), floor, move)
+        if moved is None:
+            break
+        fit = moved
+    return fit, inside
+
+
+def slope(evidence: Evidence, fit: Fit, floor: float) -> np.ndarray:
+    """The gradient in what is free: all log precisions, and the log noise where it is learned and above its floor."""
+    g = evidence.gradient(fit)
+    held = floor == 0 or (fit.noise <= floor * (1 + 1e-12) and g[-1] <= 0)
+    return np.append(g[:-1], 0.0) if held else g
+
+
+def _worst(k: int, fit: Fit) -> int | None:
+    """The column whose deletion raises the evidence most; none where all are better in."""
+    if not len(fit.rows):
+        return None
+    variance = np.diag(fit.covariance)
+    s = (1 - fit.alpha * variance) / variance
+    q2 = (fit.mean**2).sum(axis=1) / variance**2
+    if (q2 > k * s).all():
+        return None
+    loss = 0.5 * (q2 / (fit.alpha + s) - k * np.log1p(s / fit.alpha))
+    return int(np.argmin(np.where(q2 > k * s, np.inf, loss)))
+
+
+def _direction(evidence: Evidence, fit: Fit, g: np.ndarray) -> np.ndarray:
+    """Newton's where the evidence is concave, else MacKay's re-estimates, alpha = k determined / |mu|^2."""
+    H = -evidence.hessian(fit)
+    learn = g[-1] != 0
+    step = np.zeros(len(g))
+    part = slice(0, len(g) if learn else len(g) - 1)
+    try:
+        step[part] = cho_solve(cho_factor(H[part, part]), g[part])
+    except LinAlgError:
+        square = (fit.mean**2).sum(axis=1)
+        step[:-1] = np.log(np.maximum(evidence.k * fit.determined, 1e-300) / (fit.alpha * square))
+        if learn:
+            left = evidence.k * (evidence.total - fit.determined.sum())
+            step[-1] = np.log(max(fit.misfit, 1e-300) / (left * fit.noise)) if left > 0 else -1.0
+    return step * min(1.0, LONGEST / max(np.abs(step).max(initial=0.0), 1e-300))
+
+
+def _line_search(fit: Fit, g: np.ndarray, step: np.ndarray, floor: float, move) -> Fit | None:
+    """The first of ever shorter steps that raises the evidence, or near its top flattens it."""
+    if g @ step <= 0:
+        step = g / max(1.0, np.abs(g).max())
+    for length in 0.5 ** np.arange(12):
+        noise = max(floor, fit.noise * float(np.exp(length * step[-1])))
+        moved = move(fit.alpha * np.exp(length * step[:-1]), noise)
+        rounding = 1e-13 * abs(fit.log_evidence)
+        if moved.log_evidence >= fit.log_evidence + 1e-4 * length * (g @ step) - rounding:
+            return moved
+    return None
+
+
+def _nominate(evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray, tol: float) -> Moves:
+    """What would raise the evidence by `tol`: additions, and exchanges of a column of the model for another."""
+    quality = evidence.quality(fit, Phi, pulled)
+    gain = addition_gain(quality.S, (quality.Q**2).mean(axis=1), evidence.k)
+    gain[fit.rows] = 0.0
+    gain[_aligned(evidence, fit, Phi, gain, tol)] = 0.0
+    return Moves(choose_candidates(gain, tol), _exchanges(evidence, fit, quality, tol))
+
+
+def _exchanges(evidence: Evidence, fit: Fit, quality: Quality, tol: float) -> list[tuple[int, int, float, float]]:
+    """For each column of the model the best one to take its place, where that gains; the best first."""
+    k = evidence.k
+    found: dict[int, tuple[int, int, float, float]] = {}
+    variance = fit.covariance.diagonal()
+    s = (1 - fit.alpha * variance) / variance
+    now = 0.5 * ((fit.mean**2).sum(axis=1) / variance - k * np.log1p(s / fit.alpha))
+    for i in range(len(fit.rows)):
+        e = quality.E[:, i]
+        S = quality.S + e * e / variance[i]  # as if column i were out
+        Q2 = ((quality.Q + np.outer(e, fit.mean[i] / variance[i])) ** 2).mean(axis=1)
+        Q2[fit.rows] = 0.0
+        ratio = Q2 / np.maximum(S, 1e-300)
+        j = int(np.argmax(ratio))
+        gain = float(addition_gain(S[j : j + 1], Q2[j : j + 1], k)[0] - now[i])
+        if gain >= tol and gain > found.get(j, (0, 0, 0, 0))[3]:
+            found[j] = (i, j, float(S[j] ** 2 / (Q2[j] - S[j])), gain)
+    return sorted(found.values(), key=lambda swap: -swap[3])
+
+
+def addition_gain(S: np.ndarray, Q2: np.ndarray, k: int) -> np.ndarray:
+    """What adding each column at its best precision gains: k/2 [Q^2/S - 1 - log Q^2/S] where Q^2 > S (eq. 27)."""
+    ratio = np.where(Q2 > S, Q2 / np.maximum(S, 1e-300), 1.0)
+    return 0.5 * k * (ratio - 1 - np.log(ratio))
+
+
+def choose_candidates(gain: np.ndarray, tol: float) -> np.ndarray:
+    """Positions of the largest gains, and evenly among all that reach tol: the best are often each other's copies."""
+    able = np.flatnonzero(gain >= tol)
+    if len(able) <= max(SPREAD + BEST, SMALL):
+        return able
+    best = able[np.argsort(-gain[able], kind="stable")[:BEST]]
+    return np.union1d(best, able[np.linspace(0, len(able) - 1, SPREAD).astype(int)])
+
+
+def _aligned(evidence: Evidence, fit: Fit, Phi: np.ndarray, gain: np.ndarray, tol: float) -> np.ndarray:
+    """Among the few best candidates, those that are a column of the model once more."""
+    best = np.argsort(-gain, kind="stable")[:BEST]
+    best = best[gain[best] >= tol]
+    if not len(best) or not len(fit.rows):
+        return best[:0]
+    return best[(np.abs(evidence.take(best).T @ Phi) >= ALIGNED).any(axis=1)]
+
+
+def _note(evidence: Evidence, fit: Fit, floor: float, began: float) -> Step:
+    violation = float(np.abs(slope(evidence, fit, floor)).max(initial=0.0))
+    return Step(-fit.log_evidence, violation, np.nan, len(fit.rows), time.perf_counter() - began)
+
+
+def solution(
+    evidence: Evidence, fit: Fit, floor: float, history: list[Step], tol: float, settled: bool, **extra: Any
+) -> Solution:
+    """The posterior mean in the units of the data, intercept last, with how the search ended."""
+    design, columns = evidence.columns.design, evidence.columns
+    order = np.argsort(fit.rows)
+    square = np.ix_(order, order)
+    fit = fit._replace(rows=fit.rows[order], alpha=fit.alpha[order], mean=fit.mean[order])
+    fit = fit._replace(covariance=fit.covariance[square], gram=fit.gram[square])
+    W = np.zeros((design.shape[1], evidence.k))
+    W[fit.rows] = fit.mean / columns.unit[fit.rows, None]
+    if design.intercept:
+        W[-1] = evidence.y_mean - columns.center[fit.rows] @ W[fit.rows]
+    violation = float(np.abs(slope(evidence, fit, floor)).max(initial=0.0))
+    status = Status.CONVERGED if settled and violation <= tol else Status.UNSETTLED
+    if floor > 0 and fit.noise <= floor * (1 + 1e-9) and evidence.yy > 0:
+        status = Status.INTERPOLATES
+    facts = {"fit": fit, **extra}
+    return Solution(
+        W, np.empty((0, evidence.k)), status, -fit.log_evidence, np.nan, violation, len(history), history, facts
+    )
