@@ -6,12 +6,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from .basis import Kernel, Precomputed, as_basis
 from .design import Design, LazyDesign, as_design
+from .encoding import prediction_offset
 from .errors import ConvergenceWarning, Status, warn
 from .solvers import Solution
 
@@ -149,6 +151,34 @@ class Estimator(BaseEstimator):
         if sparse.issparse(self.coef_):
             self.coef_ = self.coef_.toarray()
         return self
+
+
+class ClassificationModel(ClassifierMixin, Estimator):
+    """Models with scores: log odds of the second of two classes, or one score for each class of a softmax."""
+
+    classes_: np.ndarray
+
+    def decision_function(self, X, offset=None) -> np.ndarray:
+        """Scores: log odds of the second class, (n_samples,), or one column for each class."""
+        F = self._scores(X)
+        if offset is not None:
+            F = F + prediction_offset(offset, *F.shape)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict(self, X, offset=None) -> np.ndarray:
+        """The most probable class of each sample."""
+        F = self.decision_function(X, offset)
+        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
+
+    def predict_proba(self, X, offset=None) -> np.ndarray:
+        """Class probabilities, (n_samples, n_classes)."""
+        F = self.decision_function(X, offset)
+        return np.column_stack([expit(-F), expit(F)]) if F.ndim == 1 else softmax(F, axis=1)
+
+    def predict_log_proba(self, X, offset=None) -> np.ndarray:
+        """Logarithms of the class probabilities, finite where the probabilities round to 0."""
+        F = self.decision_function(X, offset)
+        return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
 
 
 class RegressionModel(RegressorMixin, Estimator):

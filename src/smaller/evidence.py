@@ -1,9 +1,9 @@
 """The evidence: what remains of likelihood x prior when the weights are integrated out (Type II), in nats.
 
 Every column j has weights w_j ~ N(0, gamma_j I), gamma_j shared by all outputs; gamma_j = 0, a precision alpha_j =
-1 / gamma_j of infinity, switches it off. The intercept has a flat prior of density 1 and is integrated out as well. Columns are
-taken about their weighted means and in units of their weighted norms, so that no answer depends on units; a sample
-weight is a repetition, exactly.
+1 / gamma_j of infinity, switches it off. The intercept has a flat prior of density 1 and is integrated out as well.
+Columns are taken about their weighted means and in units of their weighted norms, so that no answer depends on units; a
+sample weight is a repetition, exactly.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, helmert
 from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.special import expit, log_expit, logsumexp
 
-from .design import Design
+from .design import Design, as_design
 
 LOG_2PI = float(np.log(2 * np.pi))
 CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
@@ -33,6 +34,14 @@ class Columns:
         square = moments.spread[:d] if design.intercept else second
         # A constant column is the intercept once more: in infinite units it vanishes.
         self.unit = np.where(square > CONSTANT**2 * second, np.sqrt(square), np.inf)
+
+    def restricted(self, rows: np.ndarray) -> Columns:
+        """Some of the columns, packed."""
+        other = object.__new__(Columns)
+        other.design = as_design(self.design.take(rows), self.design.intercept)
+        other.s, other.total = self.s, self.total
+        other.center, other.unit = self.center[rows], self.unit[rows]
+        return other
 
     @property
     def d(self) -> int:
@@ -93,7 +102,7 @@ class Quality(NamedTuple):
 
 
 class Evidence:
-    """log p(Y | gamma, noise) of Gaussian data: every column of Y ~ N(b, noise / s + Phi Gamma Phi^T), b integrated out.
+    """log p(Y | gamma, noise) of Gaussian data: columns of Y ~ N(b, noise / s + Phi Gamma Phi^T), b integrated out.
 
     In gamma-space, minus twice this is k log|Sigma_y| + tr Y^T Sigma_y^-1 Y (Wipf & Wu 2012, eq. 5) and a constant.
 
@@ -219,3 +228,162 @@ class Evidence:
             gamma = size / np.sqrt(z)
         residual = self.root * self.Z - Phi @ X
         return float((residual**2).sum()) / noise + value
+
+
+class Mode(NamedTuple):
+    """The Laplace approximation of the weights of some columns, in the units of :class:`Columns`."""
+
+    rows: np.ndarray
+    alpha: np.ndarray  # (r,)
+    Phi: np.ndarray  # their columns, and one of ones where there is an intercept, (n, q)
+    V: np.ndarray  # (q, k): the mode, the intercept last
+    F: np.ndarray  # scores, (n, k)
+    P: np.ndarray  # probabilities, (n, m), or (n, 1) of the second of two classes
+    joint: np.ndarray  # covariance, output by output, (k q, k q)
+    log_evidence: float
+    slope: float  # of the log posterior at the mode, what Newton's method left
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Of the weights without the intercept, (r, k)."""
+        return self.V[: len(self.rows)]
+
+    def block(self, j: int) -> np.ndarray:
+        """Covariance of the k weights of column j of Phi."""
+        q = self.Phi.shape[1]
+        return self.joint[j::q, j::q]
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the weights of a single output, (r, r)."""
+        return self.joint[: len(self.rows), : len(self.rows)]
+
+
+class LaplaceEvidence:
+    """log p(y | gamma) of class labels by Laplace's approximation at the mode of the weights (Tipping 2001, section 3).
+
+    Scores are Phi V C^T. Two classes have one column of scores, their log odds. More have C (m, m - 1) orthonormal and
+    orthogonal to equal shifts of all scores: the prior is then the same for all classes, and none is special.
+
+    Parameters
+    ----------
+    design : Design
+    Y : ndarray of shape (n, m)
+        Class indicators; of two classes only the second's, (n, 1).
+    sample_weight : ndarray of shape (n,), optional
+    offset : ndarray of shape (n, m) or (n, 1), optional
+    """
+
+    def __init__(self, design: Design, Y: np.ndarray, sample_weight=None, offset: np.ndarray | None = None):
+        self.columns = Columns(design, sample_weight)
+        self.s, self.Y = self.columns.s, Y
+        self.contrast = np.ones((1, 1)) if Y.shape[1] == 1 else helmert(Y.shape[1]).T
+        self.k = self.contrast.shape[1]
+        self.offset = np.zeros((1, Y.shape[1])) if offset is None else offset
+
+    def restricted(self, rows: np.ndarray) -> LaplaceEvidence:
+        """The same data with some of the columns only."""
+        other = object.__new__(LaplaceEvidence)
+        other.__dict__.update(self.__dict__)
+        other.columns = self.columns.restricted(rows)
+        return other
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Columns, centred and scaled."""
+        return self.columns.take(rows)
+
+    def _likelihood(self, F: np.ndarray) -> tuple[np.ndarray, float]:
+        """Probabilities and the negative log-likelihood."""
+        F = F @ self.contrast.T + self.offset
+        if F.shape[1] == 1:
+            return expit(F), -float(self.s @ log_expit((2 * self.Y - 1) * F)[:, 0])
+        top = logsumexp(F, axis=1, keepdims=True)
+        return np.exp(F - top), float(self.s @ (top[:, 0] - (self.Y * F).sum(axis=1)))
+
+    def residual(self, P: np.ndarray) -> np.ndarray:
+        """s (Y - P) C, (n, k)."""
+        return self.s[:, None] * ((self.Y - P) @ self.contrast)
+
+    def curvature(self, P: np.ndarray) -> np.ndarray:
+        """s C^T (diag P - P P^T) C of every sample, (n, k, k)."""
+        if self.k == 1:
+            return (self.s[:, None] * P * (1 - P))[:, :, None]
+        inner = np.einsum("nc,cl,cr->nlr", P, self.contrast, self.contrast)
+        centre = P @ self.contrast
+        return self.s[:, None, None] * (inner - centre[:, :, None] * centre[:, None, :])
+
+    def mode(self, rows: np.ndarray, alpha: np.ndarray, Phi: np.ndarray, V: np.ndarray | None = None) -> Mode:
+        """Newton's method from V, with the evidence at its end; Phi are the columns from :meth:`take`."""
+        n, free = len(self.s), int(self.columns.design.intercept)
+        A = np.column_stack([Phi, np.ones(n)]) if free else Phi
+        penalty = np.append(alpha, np.zeros(free))[:, None]
+        V = np.zeros((len(penalty), self.k)) if V is None else V
+        F = A @ V
+        P, loss = self._likelihood(F)
+        value = loss + 0.5 * float((penalty * V * V).sum())
+        decrement = np.inf
+        for _ in range(NEWTON):
+            g = A.T @ self.residual(P) - penalty * V
+            joint, logdet = inverse(self._precision(A, P, penalty))
+            step = (joint @ g.T.ravel()).reshape(self.k, -1).T
+            decrement = float((step * g).sum())
+            if decrement <= 1e-12 * (1 + abs(value)):
+                break
+            V, F, P, value = self._search(A, V, F, value, step, penalty, decrement)
+        q = len(penalty)
+        log_evidence = -value + 0.5 * (self.k * (np.log(alpha).sum() + free * LOG_2PI) - (logdet if q else 0.0))
+        return Mode(rows, alpha, A, V, F, P, joint, float(log_evidence), decrement)
+
+    def _search(self, A, V, F, value, step, penalty, decrement):
+        """The first of ever shorter steps that lowers the negative log posterior."""
+        E = A @ step
+        for length in 0.5 ** np.arange(30):
+            W = V + length * step
+            P, loss = self._likelihood(F + length * E)
+            lower = loss + 0.5 * float((penalty * W * W).sum())
+            if lower <= value - 1e-4 * length * decrement + 1e-13 * abs(value):
+                break
+        return W, F + length * E, P, lower
+
+    def _precision(self, A: np.ndarray, P: np.ndarray, penalty: np.ndarray) -> np.ndarray:
+        B, q, k = self.curvature(P), A.shape[1], self.k
+        H = np.empty((k, q, k, q))
+        for left in range(k):
+            for right in range(left, k):
+                H[left, :, right] = A.T @ (B[:, left, right, None] * A)
+                H[right, :, left] = H[left, :, right].T
+        H = H.reshape(k * q, k * q)
+        H.flat[:: k * q + 1] += np.tile(penalty[:, 0], k)
+        return H
+
+    def quality(self, mode: Mode) -> Quality:
+        """S_j and Q_j of all columns at the mode, the curvature held: S is (d,), or (d, k, k) for several outputs."""
+        k, q = self.k, mode.Phi.shape[1]
+        B = self.curvature(mode.P)
+        T = [
+            self.columns.pull((B[:, left, :, None] * mode.Phi[:, None, :]).reshape(len(B), k * q)) for left in range(k)
+        ]
+        Q = self.columns.pull(self.residual(mode.P))
+        pairs = [(left, right) for left in range(k) for right in range(left, k)]
+        squares = self.columns.spread(np.column_stack([B[:, left, right] for left, right in pairs]))
+        E = [t @ mode.joint for t in T]
+        if k == 1:
+            return Quality(np.maximum(squares[:, 0] - (E[0] * T[0]).sum(axis=1), 0.0), Q, E[0][:, : len(mode.rows)])
+        S = np.empty((self.columns.d, k, k))
+        for column, (left, right) in enumerate(pairs):
+            S[:, left, right] = S[:, right, left] = squares[:, column] - (E[left] * T[right]).sum(axis=1)
+        return Quality(S, Q, np.empty((self.columns.d, 0)))
+
+    def frozen(self, mode: Mode, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The Gaussian problem with unit noise that has the mode's curvature and residual: columns and products.
+
+        The intercept is eliminated by centring with the weights of the curvature. For two classes.
+        """
+        weight = self.curvature(mode.P)[:, 0, 0]
+        target = weight * mode.F[:, 0] + self.residual(mode.P)[:, 0]
+        if self.columns.design.intercept:
+            Phi = Phi - weight @ Phi / max(weight.sum(), np.finfo(float).tiny)
+        return np.asfortranarray(np.sqrt(weight)[:, None] * Phi), np.asfortranarray((target @ Phi)[:, None])
+
+
+NEWTON = 100  # steps to a mode; a handful do

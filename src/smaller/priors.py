@@ -61,8 +61,8 @@ class Power:
     """g(x) = |x|^p: h(z) = z^(p/2). Laplace is p = 1, Gaussian p = 2; the smaller p, the sparser.
 
     The priors from here on are known through p(x) = exp(-g(x)/2), g(x) = h(x^2), with h concave and increasing (Wipf &
-    Wu 2012, eq. 2): ``h(z)`` and its derivative ``slope(z)``. Each is a maximum over normal densities of variance gamma,
-    reached at gamma = 1 / h'(x^2).
+    Wu 2012, eq. 2): ``h(z)`` and its derivative ``slope(z)``. Each is a maximum over normal densities of variance
+    gamma, reached at gamma = 1 / h'(x^2).
     """
 
     def __init__(self, p: float):

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .. import _core
 from ..errors import Status
-from ..evidence import Evidence, Fit, Quality
+from ..evidence import Evidence, Fit, Mode, Quality
 from .solution import Solution, Step
 
 ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
@@ -229,12 +229,11 @@ def _nominate(evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray,
     gain = addition_gain(quality.S, (quality.Q**2).mean(axis=1), evidence.k)
     gain[fit.rows] = 0.0
     gain[_aligned(evidence, fit, Phi, gain, tol)] = 0.0
-    return Moves(choose_candidates(gain, tol), _exchanges(evidence, fit, quality, tol))
+    return Moves(choose_candidates(gain, tol), exchanges(fit, quality, evidence.k, tol))
 
 
-def _exchanges(evidence: Evidence, fit: Fit, quality: Quality, tol: float) -> list[tuple[int, int, float, float]]:
+def exchanges(fit: Fit | Mode, quality: Quality, k: int, tol: float) -> list[tuple[int, int, float, float]]:
     """For each column of the model the best one to take its place, where that gains; the best first."""
-    k = evidence.k
     found: dict[int, tuple[int, int, float, float]] = {}
     variance = fit.covariance.diagonal()
     s = (1 - fit.alpha * variance) / variance
