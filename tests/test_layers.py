@@ -19,7 +19,7 @@ LAYERS = [
     {"encoding", "selection", "decision", "bounds"},
     {"estimator"},
     {"regression"},
-    {"multinomial", "adaptive", "dualspace", "relevance", "gated"},
+    {"multinomial", "adaptive", "dualspace", "relevance", "recovery", "gated"},
     {"tuning"},
     {"datasets", "persist"},
     {"plots", "report"},

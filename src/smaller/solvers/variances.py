@@ -185,6 +185,7 @@ def _ended(
     problem: Problem, state: State, noise: float | None, floor: float, history: list, violation: float, tol: float
 ) -> Solution:
     evidence, rows = problem.evidence, problem.rows[state.rows]
+    history = history or [Step(-state.log_evidence, violation, np.nan, len(rows), 0.0)]
     if not len(rows):
         fit = evidence.empty(max(floor, evidence.variance, np.finfo(float).tiny) if noise is None else noise)
     else:
@@ -258,7 +259,8 @@ def _prune(problem: Problem, state: State) -> State:
 def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter: int) -> Solution:
     """x = argmin |y - Phi x|^2 / (2 noise) + sum_j sqrt(z_j) |x_j|, then gamma_j = |x_j| / sqrt(z_j), in turn.
 
-    The weights of the first lasso are all equal (Wipf & Wu 2012, eq. 19). It takes one output.
+    The weights of the first lasso are all equal (Wipf & Wu 2012, eq. 19). Of several outputs, rows are penalised by
+    their norm.
     """
     began = time.perf_counter()
     history: list[Step] = []
@@ -266,16 +268,21 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
     floor = FLOOR * evidence.variance if noise is None else 0.0
     every, violation = np.arange(len(problem.rows)), np.inf
     state = _start(problem, noise)
+    if not len(every):
+        return _ended(problem, state, noise, floor, history, 0.0, tol)
     design = as_design(np.asfortranarray(problem.Phi))
     weight = np.full(len(every), np.sqrt(np.median(state.determined / state.gamma)))
-    x = np.zeros((len(every), 1))
+    x = np.zeros((len(every), evidence.k))
     for _ in range(max_iter):
-        core = Posterior(design, problem.T, Gaussian(state.noise), Laplace(1.0, weight))
-        x = newton(core, x, 1e-11, 200).weights
-        kept = np.flatnonzero(x[:, 0])
+        if evidence.k == 1:
+            x = newton(Posterior(design, problem.T, Gaussian(state.noise), Laplace(1.0, weight)), x, 1e-11, 200).weights
+        else:
+            x = _row_lasso(problem, weight, state.noise)
+        size = np.sqrt((x**2).mean(axis=1))
+        kept = np.flatnonzero(size)
         if not len(kept):
             return _ended(problem, _nothing(state), noise, floor, history, 0.0, tol)
-        state = problem.state(kept, np.abs(x[kept, 0]) / weight[kept], state.noise)
+        state = problem.state(kept, size[kept] / weight[kept], state.noise)
         if noise is None:
             state = problem.state(kept, state.gamma, max(floor, _noise(problem, state, "mackay")))
         violation = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
@@ -284,6 +291,22 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
             break
         weight = np.sqrt(_sharpness(problem, state))
     return _ended(problem, state, noise, floor, history, violation, tol)
+
+
+def _row_lasso(problem: Problem, weight: np.ndarray, noise: float, max_iter: int = 2000) -> np.ndarray:
+    """min |Y - Phi X|^2 / (2 noise) + sum_j sqrt(k) w_j |x_j|, |x_j| the norm of a row, by reweighted ridge."""
+    X = np.zeros((len(weight), problem.evidence.k))
+    rows, size = np.arange(len(weight)), 1 / weight
+    for _ in range(max_iter):
+        state = problem.state(rows, size / weight[rows], noise)
+        new = np.sqrt(state.square)
+        done = np.abs(new - size).max() <= 1e-10 * new.max()
+        alive = new > ZERO * new.max()
+        rows, size = rows[alive], new[alive]
+        if done:
+            break
+    X[rows] = state.mean[alive]
+    return X
 
 
 def _sharpness(problem: Problem, state: State) -> np.ndarray:
