@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 TRIALS, QUICK_TRIALS = 1000, 10
 LAMS = 10.0 ** np.concatenate([[-4, -3, -2, -1.5], np.arange(-1, 2.01, 0.25)])
 POWERS = (1.0, 0.01)
-TOL = 1e-4
+TOL = 1e-5
 
 
 def run(report: Report, quick: bool) -> None:

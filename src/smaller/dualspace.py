@@ -47,7 +47,7 @@ class TypeIRegressor(VarianceModel):
     fit_intercept : bool, default=True
         The intercept is free.
     tol : float, default=1e-6
-        Largest change of a weight, relative to the largest weight, at which the fit is done.
+        Largest change of a weight, relative to the largest that a column alone would have, at which the fit is done.
     max_iter : int, default=None
         None is 10 000.
 

@@ -306,7 +306,7 @@ class LaplaceEvidence:
 
     def curvature(self, P: np.ndarray) -> np.ndarray:
         """s C^T (diag P - P P^T) C of every sample, (n, k, k)."""
-        if self.k == 1:
+        if P.shape[1] == 1:
             return (self.s[:, None] * P * (1 - P))[:, :, None]
         inner = np.einsum("nc,cl,cr->nlr", P, self.contrast, self.contrast)
         centre = P @ self.contrast
@@ -327,7 +327,7 @@ class LaplaceEvidence:
             joint, logdet = inverse(self._precision(A, P, penalty))
             step = (joint @ g.T.ravel()).reshape(self.k, -1).T
             decrement = float((step * g).sum())
-            if decrement <= 1e-12 * (1 + abs(value)):
+            if decrement <= 1e-18 * (1 + abs(value)):
                 break
             V, F, P, value = self._search(A, V, F, value, step, penalty, decrement)
         q = len(penalty)

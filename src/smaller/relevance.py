@@ -20,6 +20,8 @@ from .solvers import Solution, laplace
 from .solvers.evidence import fast
 from .solvers.variances import type_two
 
+ORIGINAL_TOO = 100  # so few columns are re-estimated all at once as well, and the better model taken on
+
 
 class RVMRegressor(VarianceModel):
     """Relevance vector machine for regression: every basis function has a variance of its own, most of which become 0.
@@ -35,8 +37,9 @@ class RVMRegressor(VarianceModel):
     basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="rbf"
         What the weights belong to; see :mod:`smaller.basis`. A kernel matrix too large to keep is computed as needed.
     algorithm : {"fast", "original"}, default="fast"
-        The sequential algorithm of Tipping & Faul (2003), with exchanges and a second start, or the re-estimation of
-        all precisions at once of Tipping (2001), whose every step takes d^3.
+        The sequential algorithm of Tipping & Faul (2003), with exchanges and several starts, or the re-estimation of
+        all precisions at once of Tipping (2001), whose every step takes d^3. Up to 100 columns, "fast" goes on from the
+        latter's model too, and keeps the better.
     noise : "learn" or float, default="learn"
         Variance of the noise.
     fit_intercept : bool, default=True
@@ -97,9 +100,12 @@ class RVMRegressor(VarianceModel):
         self.max_iter = max_iter
 
     def _maximise(self, evidence: Evidence) -> Solution:
-        if self.algorithm == "fast":
-            return fast(evidence, self._noise(), self.tol, self.max_iter or 1000)
-        return type_two(evidence, self._noise(), self.tol, self.max_iter or 10_000, "mackay")
+        noise = self._noise()
+        if self.algorithm == "original":
+            return type_two(evidence, noise, self.tol, self.max_iter or 10_000, "mackay")
+        small = evidence.columns.d <= ORIGINAL_TOO
+        others = [type_two(evidence, noise, self.tol, 500, "mackay").extra["fit"]] if small else []
+        return fast(evidence, noise, self.tol, self.max_iter or 1000, others)
 
 
 SEARCHES = {"fast": (laplace.fast, 1000), "original": (laplace.original, 2000)}

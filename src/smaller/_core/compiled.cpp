@@ -88,9 +88,9 @@ std::tuple<int, double> sequential(const Matrix<double>& X, const Matrix<double>
     if (C.shape(0) != w || alpha.shape(0) != w)
         throw nb::value_error("the arrays of a working set do not fit together");
     nb::gil_scoped_release released;
-    Sequential solver(X.data(), C.data(), X.shape(0), w, C.shape(1), total, yy, alpha.data(), noise);
+    Sequential solver(X.data(), C.data(), X.shape(0), w, C.shape(1), total, yy, alpha.data(), noise, aligned);
     double found = noise;
-    const int steps = solver.run(floor, tol, aligned, max_steps, &found);
+    const int steps = solver.run(floor, tol, max_steps, &found);
     return {steps, found};
 }
 

@@ -263,11 +263,12 @@ def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
     """Tipping & Faul (2003) on a working set: add, re-estimate or delete the column that raises the log evidence most.
 
     X (n, w) are the columns, C (w, k) their products with the targets; `total` samples with sum of squares `yy`.
-    alpha (w,), infinite where a column is out, is moved; the noise is learned down to `floor`, if that is positive.
+    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one is
+    in. The noise is learned down to `floor`, if that is positive.
     Returns the number of steps, the last of which gained `tol`, and the noise.
     """
     G = X.T @ X
-    active = np.flatnonzero(np.isfinite(alpha))
+    active = _apart(G, alpha, aligned)
     steps = 0
     posterior = _posterior(G, C, alpha, active, noise)
     while posterior and steps < max_steps:
@@ -288,6 +289,18 @@ def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
             break
         steps += quiet
     return steps, float(noise)
+
+
+def _apart(G, alpha, aligned):
+    """The columns that are in; of several whose cosines reach `aligned` all but the first leave."""
+    unit = np.sqrt(np.diag(G))
+    active: list[int] = []
+    for j in np.flatnonzero(np.isfinite(alpha)):
+        if (G[j, active] ** 2 >= (aligned * unit[j] * unit[active]) ** 2).any():
+            alpha[j] = np.inf
+        else:
+            active.append(int(j))
+    return np.array(active, dtype=int)
 
 
 def _posterior(G, C, alpha, active, noise):
@@ -314,7 +327,7 @@ def _best_step(G, k, alpha, active, posterior, aligned):
     q2[active] = ((mu / variance[:, None]) ** 2).sum(axis=1)
     theta = q2 / k - s
     unit = np.sqrt(np.diag(G))
-    near = (np.abs(G[:, active]) >= aligned * np.outer(unit, unit[active])).any(axis=1)
+    near = (G[:, active] ** 2 >= (aligned * np.outer(unit, unit[active])) ** 2).any(axis=1)
     near[active] = False
     with np.errstate(divide="ignore", invalid="ignore"):
         new = np.where(theta > 0, s * s / theta, np.inf)

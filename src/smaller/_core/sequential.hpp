@@ -16,23 +16,28 @@ class Sequential {
 public:
     // X: (n, w) columns; C: (w, k) their products with the targets; total: number of samples, yy: the targets' sum of
     // squares over the k outputs. alpha: precisions, infinite where a column is out; they are moved.
+    // Of columns whose cosine reaches `aligned` at most one is in.
     Sequential(const double* X, const double* C, size_t n, size_t w, size_t k, double total, double yy, double* alpha,
-               double noise)
-        : X(X), C(C), n(n), w(w), k(k), total(total), yy(yy), alpha(alpha), noise(noise), S(w), Q(w * k),
+               double noise, double aligned)
+        : X(X), C(C), n(n), w(w), k(k), total(total), yy(yy), aligned(aligned), alpha(alpha), noise(noise), S(w), Q(w * k),
           Sigma(w * w), mu(w * k), e(w), norm(w), where(w, w), gram(w) {
         for (size_t j = 0; j < w; ++j) {
             norm[j] = dot(X + j * n, X + j * n, n);
-            if (std::isfinite(alpha[j])) enter(j);
+            if (!std::isfinite(alpha[j])) continue;
+            if (is_aligned(j))
+                alpha[j] = std::numeric_limits<double>::infinity();
+            else
+                enter(j);
         }
     }
 
     // Steps until none gains `tol`; the noise is learned down to `floor` (0: it stays). Returns the number of steps.
-    int run(double floor, double tol, double aligned, int max_steps, double* final_noise) {
+    int run(double floor, double tol, int max_steps, double* final_noise) {
         const double precise = 1e-3;
         int steps = 0;
         if (refresh()) {
             while (steps < max_steps) {
-                const Action action = best(aligned);
+                const Action action = best();
                 const bool quiet = action.gain < tol;
                 if (!quiet) {
                     take(action);
@@ -58,7 +63,7 @@ private:
 
     const double *X, *C;
     const size_t n, w, k;
-    const double total, yy;
+    const double total, yy, aligned;
     double* alpha;
     double noise;
     std::vector<double> S, Q, Sigma, mu, e, norm;
@@ -156,7 +161,7 @@ private:
 
     // The largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
     // that is in, Sigma_jj = 1 / (alpha + s) and mu_j = q / (alpha + s).
-    Action best(double aligned) {
+    Action best() {
         Action found{w, -std::numeric_limits<double>::infinity(), 0.0};
         const double infinite = std::numeric_limits<double>::infinity(), outputs = static_cast<double>(k);
         for (size_t j = 0; j < w; ++j) {
@@ -171,7 +176,7 @@ private:
             const double theta = q2 / outputs - s, now = in ? level(alpha[j], s, q2) : 0.0;
             const double next = theta > 0.0 ? s * s / theta : infinite;
             const double gain = (theta > 0.0 ? level(next, s, q2) : 0.0) - now;
-            if (gain > found.gain && (in || (theta > 0.0 && !is_aligned(j, aligned)))) found = {j, gain, next};
+            if (gain > found.gain && (in || (theta > 0.0 && !is_aligned(j)))) found = {j, gain, next};
         }
         return found;
     }
@@ -181,7 +186,7 @@ private:
         return 0.5 * (q2 / (a + s) - static_cast<double>(k) * std::log1p(s / a));
     }
 
-    bool is_aligned(size_t j, double aligned) const {
+    bool is_aligned(size_t j) const {
         for (size_t i : active) {
             const double g = product(i, j);
             if (g * g >= aligned * aligned * norm[i] * norm[j]) return true;

@@ -8,7 +8,7 @@ precisions and the noise together. No step lowers the evidence. Only passes over
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,29 +23,45 @@ ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
 FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' variance
 SMALL = 300  # so many columns make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
-TOGETHER = 16  # columns of the second start
+STARTS = (8, 16, 32)  # columns, spread over all, of further starts
 SETTLED = 1e-2  # slopes of a settled model, in units of tol
 LONGEST = 3.0  # step in the logarithm of a precision
 STEPS = 10_000  # of the sequential algorithm in one working set
 
 
-def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int) -> Solution:
+def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, others: Iterable[Fit] = ()) -> Solution:
     """Add, re-estimate, delete (Tipping & Faul 2003) until no step gains `tol` nats; noise=None is learned.
 
-    The first working set is solved twice, from the empty model and from one with columns spread over all, and the
-    better evidence kept: one column at a time the algorithm may not see that two together would help.
+    The first working set is solved from the empty model and from several with columns spread over all, and the best
+    evidence kept: there are many maxima, and one column at a time the algorithm may not see that two together help.
+    `others` are further models to go on from.
     """
     began = time.perf_counter()
-    history: list[Step] = []
     floor = FLOOR * evidence.variance if noise is None else 0.0
     pulled = evidence.pull_targets()
     first = max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
-    fit, Phi = evidence.empty(first), np.empty((evidence.columns.design.n, 0))
-    moves = Moves(_first(evidence, pulled), [])
-    settled = not len(moves.candidates)
-    while not settled and len(history) < max_iter:
+    climbs = [
+        _climb(evidence, start, pulled, floor, tol, max_iter, began) for start in (evidence.empty(first), *others)
+    ]
+    fit, settled, history = max(climbs, key=lambda climb: climb[0].log_evidence)
+    return solution(evidence, fit, floor, history, tol, settled)
+
+
+def _climb(
+    evidence: Evidence, fit: Fit, pulled: np.ndarray, floor: float, tol: float, max_iter: int, began: float
+) -> tuple[Fit, bool, list[Step]]:
+    """From a model upwards: the last model, whether nothing is left to gain, and the history."""
+    Phi = evidence.take(fit.rows)
+    empty = not len(fit.rows)
+    if not empty:  # copies of a column leave
+        fit, inside = _finish(evidence, fit, Phi, pulled, floor, tol)
+        Phi = Phi[:, inside]
+    moves = Moves(_first(evidence, pulled), []) if empty else _nominate(evidence, fit, Phi, pulled, tol)
+    history = [_note(evidence, fit, floor, began)]
+    settled = not moves
+    while not settled and len(history) <= max_iter:
         before = fit
-        fit, Phi = _round(evidence, fit, Phi, moves, pulled, floor, tol, first=not history)
+        fit, Phi = _round(evidence, fit, Phi, moves, pulled, floor, tol, first=empty and len(history) == 1)
         moves = _nominate(evidence, fit, Phi, pulled, tol) if fit is not before else NONE
         if not moves:
             fit, inside = _finish(evidence, fit, Phi, pulled, floor, tol)
@@ -53,7 +69,7 @@ def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int) -> 
             moves = _nominate(evidence, fit, Phi, pulled, tol)
             settled = not moves or fit.log_evidence - before.log_evidence < tol
         history.append(_note(evidence, fit, floor, began))
-    return solution(evidence, fit, floor, history, tol, settled)
+    return fit, settled, history
 
 
 class Moves(NamedTuple):
@@ -104,7 +120,7 @@ def _round(
 
 
 def _starts(evidence: Evidence, fit: Fit, rows: np.ndarray, swaps: list, first: bool) -> Iterator[np.ndarray]:
-    """Precisions to start from: all exchanges made, the best one made, the model as it is, and many columns at once."""
+    """Precisions to start from: all exchanges made, the best one made, the model as it is, and several at once."""
     as_it_is = np.full(len(rows), np.inf)
     as_it_is[: len(fit.rows)] = fit.alpha
     for chosen in [swaps, swaps[:1]] if len(swaps) > 1 else [swaps] if swaps else []:
@@ -114,10 +130,12 @@ def _starts(evidence: Evidence, fit: Fit, rows: np.ndarray, swaps: list, first: 
             alpha[np.flatnonzero(rows == column)] = precision
         yield alpha
     yield as_it_is.copy()
-    if first:
-        count = min(len(rows), TOGETHER, max(1, int(evidence.total) // 3))
-        as_it_is[np.linspace(0, len(rows) - 1, count).astype(int)] = TOGETHER * evidence.k / max(evidence.yy, 1e-300)
-        yield as_it_is
+    for count in STARTS if first else ():
+        if count > min(len(rows), 0.5 * evidence.total):
+            break
+        alpha = np.full(len(rows), np.inf)
+        alpha[np.linspace(0, len(rows) - 1, count).astype(int)] = count * evidence.k / max(evidence.yy, 1e-300)
+        yield alpha
 
 
 def _finish(
@@ -127,12 +145,21 @@ def _finish(
     alpha, rows = fit.alpha.copy(), fit.rows
     C = np.asfortranarray(pulled[rows])
     _, noise = _core.sequential(
-        np.asfortranarray(Phi), C, evidence.total, evidence.yy, alpha, float(fit.noise), floor, 1e-6 * tol, 2.0, STEPS
+        np.asfortranarray(Phi),
+        C,
+        evidence.total,
+        evidence.yy,
+        alpha,
+        float(fit.noise),
+        floor,
+        1e-6 * tol,
+        ALIGNED,
+        STEPS,
     )
     found = np.flatnonzero(np.isfinite(alpha))
     G, C = evidence.products(Phi[:, found])
     other = _at(evidence, rows[found], alpha[found], noise, G, C)
-    if other.log_evidence < fit.log_evidence:  # rounding
+    if other.log_evidence < fit.log_evidence - 1e-6 * tol:  # rounding
         other, found = fit, np.arange(len(rows))
         G, C = evidence.products(Phi)
     other, inside = settle(evidence, other, G, C, floor, tol)

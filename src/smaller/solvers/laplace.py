@@ -221,7 +221,7 @@ def _reestimated(evidence: LaplaceEvidence, mode: Mode) -> np.ndarray:
     if evidence.k == 1:
         alpha = mode.alpha.copy()
         X, C = evidence.frozen(mode, mode.Phi[:, : len(mode.rows)])
-        _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, 1e-9, 2.0, STEPS)
+        _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, 1e-9, ALIGNED, STEPS)
         return alpha
     S, Q = _left_out(mode)
     gain, best = best_precision(S, Q)

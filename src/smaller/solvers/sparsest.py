@@ -83,20 +83,24 @@ def refitted(Phi: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
 def noisy(Phi: np.ndarray, y: np.ndarray, noise: float, alpha: float, q: float, max_iter: int) -> list[Attempt]:
     """min |y - Phi x|^2 / (2 noise) + sum_j w_j |x_j|, the certified lasso, w from the last x; the first is plain L1.
 
-    The weights are (z_j / z)^q sqrt(z), z the median: sqrt(z_j) for q = 1/2, the weights of Type II.
+    The weights are c (z_j / z)^q sqrt(z), z the median: for q = 1/2 and c = 1 those of Type II. c = sqrt(2 log m) is the
+    size that the largest of m noise coefficients has, which are to be kept out.
     """
+    c = np.sqrt(2 * np.log(max(2, Phi.shape[1])))
     design, Y = as_design(np.asfortranarray(Phi)), np.asfortranarray(y[:, None])
-    weight, X, attempts = np.full(Phi.shape[1], 1 / np.sqrt(noise)), np.zeros((Phi.shape[1], 1)), []
+    weight, X, attempts = np.full(Phi.shape[1], c / np.sqrt(noise)), np.zeros((Phi.shape[1], 1)), []
+    before = X
     for _ in range(max_iter):
         X = newton(Posterior(design, Y, Gaussian(noise), Laplace(1.0, weight)), X, 1e-10, 200).weights
         x = refitted(Phi, y, X[:, 0])
         misfit = float(((y - Phi @ x) ** 2).sum()) / noise
         attempts.append(Attempt(x, misfit + 2 * np.log(len(x)) * np.count_nonzero(x), float(np.abs(x).sum())))
-        if len(attempts) > 1 and np.array_equal(np.flatnonzero(x), np.flatnonzero(attempts[-2].x)):
+        if np.abs(X - before).max() <= 1e-6 * np.abs(X).max():
             break
+        before = X
         z = cheapness(Phi, X[:, 0], max(noise, alpha * np.abs(X).max(initial=0.0) ** 2))
         middle = np.median(z)
-        weight = (z / middle) ** q * np.sqrt(middle)
+        weight = c * (z / middle) ** q * np.sqrt(middle)
     return attempts
 
 

@@ -67,18 +67,19 @@ class Problem:
             H = B.T @ B / noise
             H.flat[:: len(rows) + 1] += 1.0
             inner, logdet = inverse(H)
-            mean = root[:, None] * (inner @ (B.T @ self.T)) / noise
+            scaled = inner @ (B.T @ self.T) / noise
             determined = 1 - np.diag(inner)
         else:
             S = (Phi * gamma) @ Phi.T / noise
             S.flat[:: len(S) + 1] += 1.0
             factor = cho_factor(S, lower=True)
             logdet = 2 * np.log(np.diag(factor[0])).sum()
-            mean = gamma[:, None] * (Phi.T @ cho_solve(factor, self.T)) / noise
+            scaled = root[:, None] * (Phi.T @ cho_solve(factor, self.T)) / noise
             L = np.tril(factor[0])
             determined = gamma * (solve_triangular(L, Phi, lower=True) ** 2).sum(axis=0) / noise
+        mean = root[:, None] * scaled
         misfit = float(((self.T - Phi @ mean) ** 2).sum())
-        quadratic = misfit / noise + float((mean**2).sum(axis=1) @ (1 / gamma))
+        quadratic = misfit / noise + float((scaled**2).sum())
         value = evidence._constant(noise) - 0.5 * (evidence.k * logdet + quadratic)
         return State(rows, gamma, noise, mean, np.clip(determined, 0.0, 1.0), misfit, value)
 
@@ -330,9 +331,10 @@ def type_one(evidence: Evidence, prior: Any, noise: float | None, tol: float, ma
     problem = Problem(evidence, prior)
     floor = FLOOR * evidence.variance if noise is None else 0.0
     state, violation = _start(problem, noise), np.inf
+    # The largest weight that a column alone would have: a measure that does not shrink with the weights.
+    largest = float(np.sqrt(((problem.Phi.T @ problem.T) ** 2).mean(axis=1).max(initial=0.0)))
     for _ in range(max_iter):
         size = np.sqrt(state.square)
-        largest = size.max(initial=0.0)
         alive = size > ZERO * largest
         if not alive.any():
             state, violation = _nothing(state), 0.0
