@@ -8,6 +8,7 @@ sample weight is a repetition, exactly.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -131,6 +132,11 @@ class Evidence:
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Columns times the square root of the weights."""
         return self.root * self.columns.take(rows)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """All columns, for solvers that have few."""
+        return np.asfortranarray(self.take(np.arange(self.columns.d)))
 
     def products(self, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """G = Phi^T Phi and C = Phi^T y of columns from :meth:`take`."""
@@ -312,7 +318,9 @@ class LaplaceEvidence:
         centre = P @ self.contrast
         return self.s[:, None, None] * (inner - centre[:, :, None] * centre[:, None, :])
 
-    def mode(self, rows: np.ndarray, alpha: np.ndarray, Phi: np.ndarray, V: np.ndarray | None = None) -> Mode:
+    def mode(
+        self, rows: np.ndarray, alpha: np.ndarray, Phi: np.ndarray, V: np.ndarray | None = None, tol: float = 1e-18
+    ) -> Mode:
         """Newton's method from V, with the evidence at its end; Phi are the columns from :meth:`take`."""
         n, free = len(self.s), int(self.columns.design.intercept)
         A = np.column_stack([Phi, np.ones(n)]) if free else Phi
@@ -327,7 +335,7 @@ class LaplaceEvidence:
             joint, logdet = inverse(self._precision(A, P, penalty))
             step = (joint @ g.T.ravel()).reshape(self.k, -1).T
             decrement = float((step * g).sum())
-            if decrement <= 1e-18 * (1 + abs(value)):
+            if decrement <= tol * (1 + abs(value)):
                 break
             V, F, P, value = self._search(A, V, F, value, step, penalty, decrement)
         q = len(penalty)

@@ -102,14 +102,16 @@ def _round(
     first: bool,
 ) -> tuple[Fit, np.ndarray]:
     """The best model that the sequential algorithm finds on the columns of the model and the candidates."""
-    proposed = np.union1d(moves.candidates, [swap[1] for swap in moves.swaps]).astype(int)
-    rows = np.append(fit.rows, proposed[~np.isin(proposed, fit.rows)])
-    Phi = np.asfortranarray(np.hstack([Phi, evidence.take(rows[len(fit.rows) :])]))
+    rows, Phi, inside = _workspace(evidence, fit, Phi, moves)
     C = np.asfortranarray(pulled[rows])
-    best, inside = fit, np.arange(len(fit.rows))
-    for alpha in _starts(evidence, fit, rows, moves.swaps, first):
-        noise = float(fit.noise)
-        _, noise = _core.sequential(Phi, C, evidence.total, evidence.yy, alpha, noise, floor, tol, ALIGNED, STEPS)
+    best = fit
+    for alpha in _starts(evidence, fit, rows, inside, moves.swaps, first):
+        noise, many = fit.noise, np.flatnonzero(np.isfinite(alpha))
+        if len(many) > len(fit.rows):  # first among themselves, which is cheaper
+            few = alpha[many]
+            noise = _sequential(evidence, Phi[:, many], C[many], few, noise, floor, tol)
+            alpha[many] = few
+        noise = _sequential(evidence, Phi, C, alpha, noise, floor, tol)
         found = np.flatnonzero(np.isfinite(alpha))
         other = _at(evidence, rows[found], alpha[found], noise, *evidence.products(Phi[:, found]))
         if other.log_evidence > best.log_evidence:
@@ -119,14 +121,36 @@ def _round(
     return best, Phi[:, inside]
 
 
-def _starts(evidence: Evidence, fit: Fit, rows: np.ndarray, swaps: list, first: bool) -> Iterator[np.ndarray]:
+def _sequential(
+    evidence: Evidence, Phi: np.ndarray, C: np.ndarray, alpha: np.ndarray, noise: float, floor: float, tol: float
+) -> float:
+    """The compiled algorithm, which moves alpha; returns the noise."""
+    Phi, C = np.asfortranarray(Phi), np.asfortranarray(C)
+    return _core.sequential(Phi, C, evidence.total, evidence.yy, alpha, float(noise), floor, tol, ALIGNED, STEPS)[1]
+
+
+def _workspace(
+    evidence: Evidence, fit: Fit, Phi: np.ndarray, moves: Moves
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns of the working set, (n, w) in Fortran order, and where the model's are: all columns if they are few."""
+    if evidence.columns.d <= SMALL:
+        return np.arange(evidence.columns.d), evidence.whole, fit.rows
+    proposed = np.union1d(moves.candidates, [swap[1] for swap in moves.swaps]).astype(int)
+    rows = np.append(fit.rows, proposed[~np.isin(proposed, fit.rows)])
+    Phi = np.asfortranarray(np.hstack([Phi, evidence.take(rows[len(fit.rows) :])]))
+    return rows, Phi, np.arange(len(fit.rows))
+
+
+def _starts(
+    evidence: Evidence, fit: Fit, rows: np.ndarray, inside: np.ndarray, swaps: list, first: bool
+) -> Iterator[np.ndarray]:
     """Precisions to start from: all exchanges made, the best one made, the model as it is, and several at once."""
     as_it_is = np.full(len(rows), np.inf)
-    as_it_is[: len(fit.rows)] = fit.alpha
+    as_it_is[inside] = fit.alpha
     for chosen in [swaps, swaps[:1]] if len(swaps) > 1 else [swaps] if swaps else []:
         alpha = as_it_is.copy()
         for position, column, precision, _ in chosen:
-            alpha[position] = np.inf
+            alpha[inside[position]] = np.inf
             alpha[np.flatnonzero(rows == column)] = precision
         yield alpha
     yield as_it_is.copy()
@@ -143,19 +167,7 @@ def _finish(
 ) -> tuple[Fit, np.ndarray]:
     """Settle the model: compiled re-estimation first, which is cheap, then Newton's method."""
     alpha, rows = fit.alpha.copy(), fit.rows
-    C = np.asfortranarray(pulled[rows])
-    _, noise = _core.sequential(
-        np.asfortranarray(Phi),
-        C,
-        evidence.total,
-        evidence.yy,
-        alpha,
-        float(fit.noise),
-        floor,
-        1e-6 * tol,
-        ALIGNED,
-        STEPS,
-    )
+    noise = _sequential(evidence, Phi, pulled[rows], alpha, fit.noise, floor, 1e-6 * tol)
     found = np.flatnonzero(np.isfinite(alpha))
     G, C = evidence.products(Phi[:, found])
     other = _at(evidence, rows[found], alpha[found], noise, G, C)
@@ -261,21 +273,24 @@ def _nominate(evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray,
 
 def exchanges(fit: Fit | Mode, quality: Quality, k: int, tol: float) -> list[tuple[int, int, float, float]]:
     """For each column of the model the best one to take its place, where that gains; the best first."""
-    found: dict[int, tuple[int, int, float, float]] = {}
+    if not len(fit.rows):
+        return []
     variance = fit.covariance.diagonal()
     s = (1 - fit.alpha * variance) / variance
     now = 0.5 * ((fit.mean**2).sum(axis=1) / variance - k * np.log1p(s / fit.alpha))
-    for i in range(len(fit.rows)):
-        e = quality.E[:, i]
-        S = quality.S + e * e / variance[i]  # as if column i were out
-        Q2 = ((quality.Q + np.outer(e, fit.mean[i] / variance[i])) ** 2).mean(axis=1)
-        Q2[fit.rows] = 0.0
-        ratio = Q2 / np.maximum(S, 1e-300)
-        j = int(np.argmax(ratio))
-        gain = float(addition_gain(S[j : j + 1], Q2[j : j + 1], k)[0] - now[i])
-        if gain >= tol and gain > found.get(j, (0, 0, 0, 0))[3]:
-            found[j] = (i, j, float(S[j] ** 2 / (Q2[j] - S[j])), gain)
-    return sorted(found.values(), key=lambda swap: -swap[3])
+    E, share = quality.E, fit.mean / variance[:, None]
+    S = quality.S[:, None] + E * E / variance  # as if the model's column were out
+    Q2 = sum((quality.Q[:, [c]] + E * share[:, c]) ** 2 for c in range(k)) / k
+    Q2[fit.rows] = 0.0
+    best = np.argmax(Q2 / np.maximum(S, 1e-300), axis=0)
+    every = np.arange(len(best))
+    S, Q2 = S[best, every], Q2[best, every]
+    gain = addition_gain(S, Q2, k) - now
+    found: dict[int, tuple[int, int, float, float]] = {}
+    for i in np.argsort(-gain):
+        if gain[i] >= tol:
+            found.setdefault(int(best[i]), (int(i), int(best[i]), float(S[i] ** 2 / (Q2[i] - S[i])), float(gain[i])))
+    return list(found.values())
 
 
 def addition_gain(S: np.ndarray, Q2: np.ndarray, k: int) -> np.ndarray:

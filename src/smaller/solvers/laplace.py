@@ -20,8 +20,9 @@ from .solution import Solution, Step
 
 SETTLED = 1e-2  # change of a log precision, in units of tol, at which a model is settled
 LOOSE = 1e-2  # the same, absolutely, for a model that is only a candidate
-PATIENCE = 4  # rounds without a gain after which the search ends
+PATIENCE = 3  # rounds without a gain after which the search ends
 STARTS, WEAK = (8, 16, 32), 1e-3  # columns of the further starts, and their precision
+NEAR = 1e-9  # relative accuracy of the modes on the way
 ROUNDS = 60  # of re-estimation in a settling
 DAMPING = 0.7  # of simultaneous steps to each column's own best precision
 APART = 0.9  # columns added together have cosines below this
@@ -39,8 +40,9 @@ def fast(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
     gain, _ = additions(evidence.quality(empty), evidence.k)
     part = choose_candidates(np.where(np.isfinite(evidence.columns.unit), gain + 1.0, 0.0), 1.0)
     smaller = evidence if len(part) == evidence.columns.d else evidence.restricted(part)
-    climbs = [_climb(smaller, start, tol, max_iter, began) for start in _starts(smaller, empty)]
-    mode, settled, history = max(climbs, key=lambda climb: climb[0].log_evidence)
+    starts = [_started(smaller, start, tol) for start in _starts(smaller, empty)]
+    mode = max(starts, key=lambda mode: mode.log_evidence)
+    mode, settled, history = _climb(smaller, mode, tol, max_iter, began)
     if smaller is not evidence:
         mode, settled, more = _climb(evidence, mode._replace(rows=part[mode.rows]), tol, max_iter, began)
         history += more
@@ -61,6 +63,11 @@ def _starts(evidence: LaplaceEvidence, empty: Mode) -> Iterator[Mode]:
         rows = np.linspace(0, d - 1, count).astype(int)
         rows = rows[np.isfinite(evidence.columns.unit[rows])]
         yield _settle(evidence, _remade(evidence, rows, np.full(len(rows), WEAK)), LOOSE)
+
+
+def _started(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
+    """The better of a start and what its first proposals make of it."""
+    return max([mode, *_proposals(evidence, mode, tol, set(), False)], key=lambda mode: mode.log_evidence)
 
 
 def _climb(
@@ -186,7 +193,7 @@ def _work(
 def _at(evidence: LaplaceEvidence, rows: np.ndarray, Phi: np.ndarray, alpha: np.ndarray, near: Mode) -> Mode:
     """The mode with the columns of finite precision, from the weights of another model."""
     inside = np.flatnonzero(np.isfinite(alpha))
-    return evidence.mode(rows[inside], alpha[inside], Phi[:, inside], _carried(evidence, rows[inside], near))
+    return evidence.mode(rows[inside], alpha[inside], Phi[:, inside], _carried(evidence, rows[inside], near), NEAR)
 
 
 def _carried(evidence: LaplaceEvidence, rows: np.ndarray, near: Mode) -> np.ndarray:

@@ -83,8 +83,8 @@ def refitted(Phi: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
 def noisy(Phi: np.ndarray, y: np.ndarray, noise: float, alpha: float, q: float, max_iter: int) -> list[Attempt]:
     """min |y - Phi x|^2 / (2 noise) + sum_j w_j |x_j|, the certified lasso, w from the last x; the first is plain L1.
 
-    The weights are c (z_j / z)^q sqrt(z), z the median: for q = 1/2 and c = 1 those of Type II. c = sqrt(2 log m) is the
-    size that the largest of m noise coefficients has, which are to be kept out.
+    The weights are c (z_j / z)^q sqrt(z), z the median: for q = 1/2 and c = 1 those of Type II. c = sqrt(2 log m) is
+    the size that the largest of m noise coefficients has, which are to be kept out.
     """
     c = np.sqrt(2 * np.log(max(2, Phi.shape[1])))
     design, Y = as_design(np.asfortranarray(Phi)), np.asfortranarray(y[:, None])
