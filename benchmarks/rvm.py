@@ -1,7 +1,7 @@
 """Relevance vector machines: ours and fastrvm on the same data, in turn: python -m benchmarks.rvm
 
-Kernel evaluation counts. Log evidence, without intercept, is computed for both by our own code: that of fastrvm from the
-relevance vectors it selected, with variances (and noise) settled on them. Needs fastrvm, an extra of its own.
+Kernel evaluation counts. Log evidence, without intercept, is computed for both by our own code: that of fastrvm from
+the relevance vectors it selected, with variances (and noise) settled on them. Needs fastrvm, which is not an extra.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def race(task: str, n: int) -> dict:
     for seed in range(sets):
         X, y = (sinc if task == "regression" else mixture)(n, seed)
         models = contestants(task)
-        seconds = {name: np.inf for name in models}
+        seconds = dict.fromkeys(models, np.inf)
         for _ in range(repeats):
             for name, model in models.items():
                 began = time.process_time()
@@ -94,7 +94,7 @@ def race(task: str, n: int) -> dict:
 def table(results: list[dict]) -> str:
     """Ratios of times, relevance vectors, and differences of log evidence."""
     lines = [
-        "| | n | seconds, ours | times our time, fastrvm | vectors, ours / fastrvm | log evidence, ours less fastrvm's |",
+        "| | n | seconds, ours | times our time, fastrvm | vectors, ours / fastrvm | log evidence, ours - theirs |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for result in results:
@@ -113,7 +113,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     load = os.getloadavg()[0]
     results = [race(task, n) for n in SIZES for task in WIDTH]
-    loads = f"Load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, on {os.cpu_count()} cores; one thread each."
+    loads = f"Load {load:.1f} at the start, {os.getloadavg()[0]:.1f} at the end, {os.cpu_count()} cores, one thread."
     RESULT.write_text(json.dumps({"load": loads, "results": results}, indent=1) + "\n", encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)

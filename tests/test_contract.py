@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from smaller import RMLR, SMLR, SMLRCV
+from smaller import RMLR, SMLR, SMLRCV, RVMClassifier, RVMRegressor, TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from smaller.basis import Kernel, Polynomial
 
 CHECKED = [
@@ -38,7 +38,22 @@ CHECKED = [
     RMLR(standardize=True),
 ]
 
-CHECKS = parametrize_with_checks(CHECKED)
+EVIDENCE = [
+    RVMRegressor(),
+    RVMRegressor("linear", algorithm="original"),
+    RVMClassifier(),
+    RVMClassifier(multiclass="ovr"),
+    RVMClassifier("linear", algorithm="original"),
+    TypeIRegressor(),
+    TypeIRegressor("jeffreys"),
+    TypeIIRegressor(),
+    TypeIIRegressor("em", prior="laplace"),
+    TypeIIRegressor("reweighted-l1"),
+    TypeIIClassifier(),
+    TypeIIClassifier(alpha=(0.1, 0.1)),
+]
+
+CHECKS = parametrize_with_checks(CHECKED + EVIDENCE)
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3)]
 

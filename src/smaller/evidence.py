@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, helmert
 from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import logsumexp
 
 from .design import Design, as_design
 
@@ -71,9 +71,10 @@ def inverse(H: np.ndarray) -> tuple[np.ndarray, float]:
     if failed:
         raise LinAlgError("the posterior precision is not positive definite")
     logdet = 2 * float(np.log(L.diagonal()).sum())
-    half, _ = dpotri(L, lower=1)
-    lower = np.tril(half, -1)
-    return lower + lower.T + np.diag(half.diagonal()), logdet
+    half, _ = dpotri(L, lower=1)  # above its diagonal are the zeros of L
+    full = half + half.T
+    full.flat[:: len(H) + 1] *= 0.5
+    return full, logdet
 
 
 class Fit(NamedTuple):
@@ -123,6 +124,14 @@ class Evidence:
         self.total = self.columns.total - design.intercept  # what is left when the intercept is integrated out
         self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))
         self.root = np.sqrt(self.s)[:, None]
+        self._seen: dict[int, np.ndarray] = {}
+
+    def restricted(self, rows: np.ndarray) -> Evidence:
+        """The same data with some of the columns only."""
+        other = object.__new__(Evidence)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "whole"})
+        other.columns, other._seen = self.columns.restricted(rows), {}
+        return other
 
     @property
     def variance(self) -> float:
@@ -177,9 +186,18 @@ class Evidence:
         Phi are the model's columns, `pulled` all columns' products with the targets.
         """
         present = np.isfinite(self.columns.unit) / fit.noise
-        T = self.columns.pull(self.root * Phi) / fit.noise if len(fit.rows) else np.empty((self.columns.d, 0))
+        T = self._products_with(fit.rows, Phi) / fit.noise
         E = T @ fit.covariance
         return Quality(np.maximum(present - (E * T).sum(axis=1), 0.0), pulled / fit.noise - T @ fit.mean, E)
+
+    def _products_with(self, rows: np.ndarray, Phi: np.ndarray) -> np.ndarray:
+        """All columns' products with some, (d, r); those of columns seen before are remembered."""
+        new = [i for i, row in enumerate(rows) if row not in self._seen]
+        if new:
+            pulled = self.columns.pull(self.root * Phi[:, new])
+            self._seen.update((int(rows[i]), column) for i, column in zip(new, pulled.T.copy(), strict=True))
+        found = [self._seen[int(row)] for row in rows]
+        return np.column_stack(found) if found else np.empty((self.columns.d, 0))
 
     def pull_targets(self) -> np.ndarray:
         """All columns' products with the targets, (d, k)."""
@@ -302,7 +320,9 @@ class LaplaceEvidence:
         """Probabilities and the negative log-likelihood."""
         F = F @ self.contrast.T + self.offset
         if F.shape[1] == 1:
-            return expit(F), -float(self.s @ log_expit((2 * self.Y - 1) * F)[:, 0])
+            tail = np.exp(-np.abs(F))
+            P = np.where(F >= 0, 1.0, tail) / (1 + tail)
+            return P, float(self.s @ (np.log1p(tail) + np.maximum(F, 0.0) - self.Y * F)[:, 0])
         top = logsumexp(F, axis=1, keepdims=True)
         return np.exp(F - top), float(self.s @ (top[:, 0] - (self.Y * F).sum(axis=1)))
 
@@ -355,6 +375,10 @@ class LaplaceEvidence:
 
     def _precision(self, A: np.ndarray, P: np.ndarray, penalty: np.ndarray) -> np.ndarray:
         B, q, k = self.curvature(P), A.shape[1], self.k
+        if k == 1:
+            H = A.T @ (B[:, 0] * A)
+            H.flat[:: q + 1] += penalty[:, 0]
+            return H
         H = np.empty((k, q, k, q))
         for left in range(k):
             for right in range(left, k):

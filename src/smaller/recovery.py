@@ -28,6 +28,12 @@ class SparseSolution:
         The plain L1 solution, whose support is never better than that of x.
     residual : float
         \\|y - Phi x\\| / \\|y\\|.
+
+    Examples
+    --------
+    >>> from smaller import maximally_sparse
+    >>> maximally_sparse([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [2.0, 2.0]).support
+    array([2])
     """
 
     x: np.ndarray

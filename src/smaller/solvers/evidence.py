@@ -40,11 +40,23 @@ def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, oth
     floor = FLOOR * evidence.variance if noise is None else 0.0
     pulled = evidence.pull_targets()
     first = max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
-    climbs = [
-        _climb(evidence, start, pulled, floor, tol, max_iter, began) for start in (evidence.empty(first), *others)
-    ]
+    others = [*others, *_part(evidence, first, pulled, floor, tol, max_iter, began)]
+    starts = [*others] if evidence.columns.d > SMALL and others else [evidence.empty(first), *others]
+    climbs = [_climb(evidence, start, pulled, floor, tol, max_iter, began) for start in starts]
     fit, settled, history = max(climbs, key=lambda climb: climb[0].log_evidence)
     return solution(evidence, fit, floor, history, tol, settled)
+
+
+def _part(
+    evidence: Evidence, noise: float, pulled: np.ndarray, floor: float, tol: float, max_iter: int, began: float
+) -> list[Fit]:
+    """The best model on a part of the columns, where passes over all of them are dear."""
+    part = _first(evidence, pulled)
+    if evidence.columns.d <= SMALL or not len(part):
+        return []
+    smaller = evidence.restricted(part)
+    fit = _climb(smaller, smaller.empty(noise), pulled[part], floor, tol, max_iter, began)[0]
+    return [fit._replace(rows=part[fit.rows])]
 
 
 def _climb(

@@ -22,7 +22,8 @@ SETTLED = 1e-2  # change of a log precision, in units of tol, at which a model i
 LOOSE = 1e-2  # the same, absolutely, for a model that is only a candidate
 PATIENCE = 3  # rounds without a gain after which the search ends
 STARTS, WEAK = (8, 16, 32), 1e-3  # columns of the further starts, and their precision
-NEAR = 1e-9  # relative accuracy of the modes on the way
+CLIMBS = 2  # starts that are followed to their end
+NEAR, PRECISE = 1e-7, 1e-16  # relative accuracy of the modes on the way, and where it matters
 ROUNDS = 60  # of re-estimation in a settling
 DAMPING = 0.7  # of simultaneous steps to each column's own best precision
 APART = 0.9  # columns added together have cosines below this
@@ -41,8 +42,9 @@ def fast(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
     part = choose_candidates(np.where(np.isfinite(evidence.columns.unit), gain + 1.0, 0.0), 1.0)
     smaller = evidence if len(part) == evidence.columns.d else evidence.restricted(part)
     starts = [_started(smaller, start, tol) for start in _starts(smaller, empty)]
-    mode = max(starts, key=lambda mode: mode.log_evidence)
-    mode, settled, history = _climb(smaller, mode, tol, max_iter, began)
+    starts.sort(key=lambda mode: -mode.log_evidence)
+    climbs = [_climb(smaller, start, tol, max_iter, began) for start in starts[:CLIMBS]]
+    mode, settled, history = max(climbs, key=lambda climb: climb[0].log_evidence)
     if smaller is not evidence:
         mode, settled, more = _climb(evidence, mode._replace(rows=part[mode.rows]), tol, max_iter, began)
         history += more
@@ -190,10 +192,12 @@ def _work(
     return _settle(evidence, mode, LOOSE)
 
 
-def _at(evidence: LaplaceEvidence, rows: np.ndarray, Phi: np.ndarray, alpha: np.ndarray, near: Mode) -> Mode:
+def _at(
+    evidence: LaplaceEvidence, rows: np.ndarray, Phi: np.ndarray, alpha: np.ndarray, near: Mode, tol: float = NEAR
+) -> Mode:
     """The mode with the columns of finite precision, from the weights of another model."""
     inside = np.flatnonzero(np.isfinite(alpha))
-    return evidence.mode(rows[inside], alpha[inside], Phi[:, inside], _carried(evidence, rows[inside], near), NEAR)
+    return evidence.mode(rows[inside], alpha[inside], Phi[:, inside], _carried(evidence, rows[inside], near), tol)
 
 
 def _carried(evidence: LaplaceEvidence, rows: np.ndarray, near: Mode) -> np.ndarray:
@@ -217,7 +221,7 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         alpha = _reestimated(evidence, mode)
         with np.errstate(invalid="ignore"):
             change = np.abs(np.log(alpha / mode.alpha)).max()
-        mode = _at(evidence, mode.rows, mode.Phi[:, : len(mode.rows)], alpha, mode)
+        mode = _at(evidence, mode.rows, mode.Phi[:, : len(mode.rows)], alpha, mode, min(NEAR, 1e-4 * tol**2))
         if change <= tol:
             break
     return mode
@@ -264,7 +268,7 @@ def original(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
         S, Q = _left_out(mode)
         unwanted = ((Q**2).sum(axis=1) <= np.trace(S, axis1=1, axis2=2)) & (determined < 1e-4 * evidence.k)
         alpha[unwanted] = np.inf
-        mode = _at(evidence, mode.rows, mode.Phi[:, : len(mode.rows)], alpha, mode)
+        mode = _at(evidence, mode.rows, mode.Phi[:, : len(mode.rows)], alpha, mode, PRECISE)
         if change <= SETTLED * tol:
             break
     return solution(evidence, mode, history, tol, change <= SETTLED * tol or not len(mode.rows))
@@ -289,5 +293,9 @@ def solution(evidence: LaplaceEvidence, mode: Mode, history: list[Step], tol: fl
     if design.intercept:
         V[-1] = mode.V[-1] - columns.center[mode.rows] @ V[mode.rows]
     status = Status.CONVERGED if settled else Status.UNSETTLED
+    violation = 0.0
+    if len(mode.rows):
+        with np.errstate(divide="ignore"):
+            violation = float(np.abs(np.log(_reestimated(evidence, mode) / mode.alpha)).max())
     W = V @ evidence.contrast.T
-    return Solution(W, mode.F, status, -mode.log_evidence, np.nan, mode.slope, len(history), history, {"mode": mode})
+    return Solution(W, mode.F, status, -mode.log_evidence, np.nan, violation, len(history), history, {"mode": mode})
