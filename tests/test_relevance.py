@@ -442,6 +442,15 @@ def test_several_targets_share_their_relevance_vectors():
     assert std.shape == (60,)
 
 
+def test_sparse_weights_predict_the_same():
+    X, y = sinc(60)
+    model = RVMRegressor().fit(X, y)
+    expected, coef = model.predict(X, return_std=True), model.coef_.copy()
+    found = model.sparsify().predict(X, return_std=True)
+    assert_allclose(found, expected)
+    assert_array_equal(model.densify().coef_, coef)
+
+
 # -- failures
 
 

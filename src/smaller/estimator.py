@@ -38,6 +38,7 @@ class Estimator(BaseEstimator):
     basis: Any
     fit_intercept: bool
     coef_: Any
+    intercept_: Any
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
     _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
 
@@ -142,14 +143,15 @@ class Estimator(BaseEstimator):
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix; predictions stay the same."""
         check_is_fitted(self)
-        self.coef_ = sparse.csr_array(self.coef_)
+        self.coef_ = sparse.csr_array(self.coef_ if self.coef_.ndim == 2 else self.coef_[None])
         return self
 
     def densify(self):
         """Turn ``coef_`` back into an array."""
         check_is_fitted(self)
         if sparse.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
+            coef = self.coef_.toarray()
+            self.coef_ = coef[0] if np.ndim(self.intercept_) == 0 else coef
         return self
 
 
