@@ -69,7 +69,8 @@ def _starts(evidence: LaplaceEvidence, empty: Mode) -> Iterator[Mode]:
 
 def _started(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
     """The better of a start and what its first proposals make of it."""
-    return max([mode, *_proposals(evidence, mode, tol, set(), False)], key=lambda mode: mode.log_evidence)
+    proposals = _proposals(evidence, mode, evidence.quality(mode), tol, set(), False)
+    return max([mode, *proposals], key=lambda mode: mode.log_evidence)
 
 
 def _climb(
@@ -79,11 +80,13 @@ def _climb(
     tried: set[int] = set()
     failures, single = 0, False
     history = [_note(mode, began)]
+    quality = evidence.quality(mode)
     for _ in range(max_iter):
-        proposals = _proposals(evidence, mode, tol, tried, single)
+        proposals = _proposals(evidence, mode, quality, tol, tried, single)
         better = next((found for found in proposals if found.log_evidence > mode.log_evidence + tol), None)
         if better is not None:
             mode, failures, single = better, 0, False
+            quality = evidence.quality(mode)
             tried.clear()
             history.append(_note(mode, began))
         elif failures + 1 >= PATIENCE:
@@ -93,9 +96,10 @@ def _climb(
     return mode, False, history
 
 
-def _proposals(evidence: LaplaceEvidence, mode: Mode, tol: float, tried: set[int], single: bool) -> Iterator[Mode]:
+def _proposals(
+    evidence: LaplaceEvidence, mode: Mode, quality: Quality, tol: float, tried: set[int], single: bool
+) -> Iterator[Mode]:
     """Settled models that may be better, one after the other: by several changes at once, or by a single one."""
-    quality = evidence.quality(mode)
     gain, precision = additions(quality, evidence.k)
     gain[mode.rows] = 0.0
     gain[list(tried)] = 0.0
