@@ -18,7 +18,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from smaller import RVMClassifier, RVMRegressor
 from smaller.basis import Kernel
 from smaller.design import as_design
-from smaller.evidence import Evidence, LaplaceEvidence
+from smaller.evidence import Evidence
+from smaller.laplace import LaplaceEvidence
 from smaller.solvers import evidence as gaussian
 from smaller.solvers import laplace
 

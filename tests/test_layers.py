@@ -15,6 +15,7 @@ LAYERS = [
     {"basis"},
     {"likelihoods", "priors"},
     {"objective", "evidence"},
+    {"laplace"},
     {"solvers"},
     {"encoding", "selection", "decision", "bounds"},
     {"estimator"},

@@ -16,7 +16,8 @@ from smaller import RVMClassifier, RVMRegressor, datasets
 from smaller.basis import Kernel
 from smaller.design import LazyDesign, as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
-from smaller.evidence import Evidence, LaplaceEvidence
+from smaller.evidence import Evidence
+from smaller.laplace import LaplaceEvidence
 from smaller.solvers import evidence as regression
 from smaller.solvers.laplace import best_precision
 

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .encoding import class_weights, encode, one_hot, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .estimator import ClassificationModel, Sample, Selector
-from .evidence import Evidence, LaplaceEvidence
+from .evidence import Evidence
+from .laplace import LaplaceEvidence
 from .regression import POSITIVE, VarianceModel
 from .solvers import Solution, laplace
 from .solvers.evidence import fast

@@ -16,7 +16,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .. import _core
 from ..errors import Status
-from ..evidence import Evidence, Fit, Mode, Quality
+from ..evidence import Evidence, Fit, Quality
+from ..laplace import Mode
 from .solution import Solution, Step
 
 ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column

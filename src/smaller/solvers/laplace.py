@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import _core
 from ..errors import Status
-from ..evidence import LaplaceEvidence, Mode, Quality
+from ..evidence import Quality
+from ..laplace import LaplaceEvidence, Mode
 from .evidence import ALIGNED, STEPS, addition_gain, choose_candidates, exchanges
 from .solution import Solution, Step
 
