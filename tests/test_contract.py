@@ -31,6 +31,11 @@ from smaller import (
     JeffreysClassifier,
     JeffreysRegressor,
     LaplaceRegressor,
+    RVMClassifier,
+    RVMRegressor,
+    TypeIIClassifier,
+    TypeIIRegressor,
+    TypeIRegressor,
 )
 from smaller.basis import Kernel, Polynomial
 from smaller.decision import CostSensitive, PriorShift, Rejecting
@@ -65,6 +70,21 @@ WRAPPED = [
     Rejecting(CostSensitive(PriorShift(SMLR())), rate=0.0, cv=3),
 ]
 
+EVIDENCE = [
+    RVMRegressor(),
+    RVMRegressor("linear", algorithm="original"),
+    RVMClassifier(),
+    RVMClassifier(multiclass="ovr"),
+    RVMClassifier("linear", algorithm="original"),
+    TypeIRegressor(),
+    TypeIRegressor("jeffreys"),
+    TypeIIRegressor(),
+    TypeIIRegressor("em", prior="laplace"),
+    TypeIIRegressor("reweighted-l1"),
+    TypeIIClassifier(),
+    TypeIIClassifier(alpha=(0.1, 0.1)),
+]
+
 REGRESSORS = [
     JeffreysRegressor(),
     JeffreysRegressor(noise=1.0),
@@ -74,7 +94,7 @@ REGRESSORS = [
     LaplaceRegressor(1.0, noise=0.5, standardize=False),
 ]
 
-CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS])
+CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS, *EVIDENCE])
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 

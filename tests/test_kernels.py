@@ -54,6 +54,28 @@ def probabilities(F, family):
     return P
 
 
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("learn", [True, False])
+@pytest.mark.parametrize("start", [np.inf, 5.0])
+def test_the_sequential_algorithm_takes_the_same_steps(compiled, k, learn, start):
+    """Columns with copies among them, from no column and from all."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50, 20))
+    X[:, 7] = -2 * X[:, 3]
+    X = np.asfortranarray(X / np.linalg.norm(X, axis=0))
+    Z = X[:, :3] @ rng.standard_normal((3, k)) + 0.1 * rng.standard_normal((50, k))
+    C, yy = np.asfortranarray(X.T @ Z), float((Z**2).sum())
+    ends = []
+    for kernel in (compiled.sequential, reference.sequential):
+        alpha = np.full(20, start)
+        steps, noise = kernel(X, C, 50.0, yy, alpha, 0.05, 1e-9 if learn else 0.0, 1e-6, 1 - 1e-9, 2000)
+        assert not np.isfinite(alpha[[3, 7]]).all()
+        ends.append((steps, noise, alpha))
+    assert ends[0][0] == ends[1][0] < 2000
+    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-8)
+    np.testing.assert_allclose(ends[0][2], ends[1][2], rtol=1e-6)
+
+
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_means_and_loss(compiled, family):
     rng = np.random.default_rng(1)

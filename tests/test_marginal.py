@@ -17,9 +17,9 @@ from smaller import RMLR, SBMLR, SMLR, EvidenceSearch
 from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import EmptyModelWarning
-from smaller.laplace import marginal_evidence, ridge_evidence
 from smaller.likelihoods import Gaussian
 from smaller.objective import Posterior
+from smaller.posterior_evidence import marginal_evidence, ridge_evidence
 from smaller.priors import Normal
 from smaller.solvers import null_point
 from smaller.solvers.marginal import criterion, fixed_point, size, steepest

@@ -3,8 +3,11 @@
 from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
+from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
+from .recovery import SparseSolution, maximally_sparse
+from .relevance import RVMClassifier, RVMRegressor
 from .tuning import SMLRCV, Path, path
 
 __version__ = "0.1.0"
@@ -19,8 +22,15 @@ __all__ = [
     "JeffreysRegressor",
     "LaplaceRegressor",
     "Path",
+    "RVMClassifier",
+    "RVMRegressor",
+    "SparseSolution",
+    "TypeIIClassifier",
+    "TypeIIRegressor",
+    "TypeIRegressor",
     "__version__",
     "bounds",
     "decision",
+    "maximally_sparse",
     "path",
 ]

@@ -23,13 +23,13 @@ from .solvers import (
     Spread,
     Start,
     em,
-    laplace,
     reweighted,
     screened_noise,
     spread,
     stretched,
     universal_strength,
 )
+from .solvers.lasso import laplace
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SHARED: dict = {

@@ -119,7 +119,6 @@ class Kernel(BaseEstimator):
         # In the order of their values, so that it does not depend on the order of the rows.
         positive = np.flatnonzero(sample_weight > 0)
         self.center_index_ = positive[_distinct_rows(X if len(positive) == X.shape[0] else X[positive])]
-        _refuse_if_too_large(X.shape[0], len(self.center_index_), X.dtype.itemsize, "a kernel basis")
         self.centers_ = X[self.center_index_]
         self.gamma_ = _inverse_variance(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
         self.n_columns_ = len(self.center_index_)
@@ -127,6 +126,8 @@ class Kernel(BaseEstimator):
 
     def transform(self, X, columns: np.ndarray | None = None):
         """Kernel values between X and the centres, or some of them."""
+        if columns is None:
+            _refuse_if_too_large(X.shape[0], self.n_columns_, X.dtype.itemsize, "a kernel basis")
         centers = self.centers_ if columns is None else self.centers_[columns]
         if centers.shape[0] == 0:
             return np.empty((X.shape[0], 0), dtype=X.dtype)

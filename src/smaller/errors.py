@@ -39,6 +39,14 @@ class Status(Enum):
         "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
     )
     JUMP = "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does"
+    SLOPING = (
+        "stopped after {n_iter} iterations (max_iter) while the evidence still had a slope of {violation:.1e}, where "
+        "tol={tol:.1e} was asked for; raise max_iter, or raise tol"
+    )
+    INTERPOLATES = (
+        "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "
+        "smallest value allowed, a tiny fraction of the targets' variance; give noise a value, or use fewer columns"
+    )
     SEPARABLE = (
         "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow "
         "without limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"

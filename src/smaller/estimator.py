@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
-from .basis import Precomputed, as_basis
-from .design import Design, as_design
+from .basis import Kernel, Precomputed, as_basis
+from .design import Design, LazyDesign, as_design
+from .encoding import prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .solvers import Solution, Spread
 
@@ -26,6 +29,10 @@ class Sample(NamedTuple):
     design: Design
 
 
+# A kernel matrix larger than this is not kept by models that need few passes over it, but computed anew.
+LAZY_BYTES = 2**29
+
+
 class Estimator(BaseEstimator):
     """What all models share: input checks, bases, weights, and the promise that a failed fit leaves nothing behind."""
 
@@ -35,6 +42,8 @@ class Estimator(BaseEstimator):
     intercept_: Any
     support_: np.ndarray
     basis_: Any
+    _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
+    _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
 
     def fit(self, X, y, sample_weight=None, offset=None):
         """Fit the model.
@@ -81,7 +90,7 @@ class Estimator(BaseEstimator):
         """Check everything, drop rows of weight 0, fit the basis, build the design; `encode` checks the targets."""
         _core.tell_if_slow()
         basis = as_basis(self.basis)
-        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], y_numeric=False)
+        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         offset = None if offset is None else _check_offset(offset, X.shape[0])
         rows = np.flatnonzero(weight > 0)
@@ -91,11 +100,19 @@ class Estimator(BaseEstimator):
         offset = offset if offset is None or every else offset[rows]
         y, weight[rows], offset = encode(y[rows], weight[rows], offset)
         basis.fit(X, weight)
-        Phi = basis.transform(X if every else X[rows])
+        design = self._design(basis, X if every else X[rows])
+        return Sample(y, weight[rows], offset, basis, design)
+
+    def _design(self, basis, X) -> Design:
+        """The basis applied to X: all columns now, or, where there are too many to keep, each when it is needed."""
+        n = X.shape[0]
+        if self._lazy and isinstance(basis, Kernel) and 8 * n * basis.n_columns_ > LAZY_BYTES:
+            return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
+        Phi = basis.transform(X)
         if not np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all():
             name = type(basis).__name__
             raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
-        return Sample(y, weight[rows], offset, basis, as_design(Phi, self.fit_intercept))
+        return as_design(Phi, self.fit_intercept)
 
     def _scale(self, sample: Sample) -> np.ndarray:
         """Weighted standard deviations of the design's columns (about 0 when there is no intercept)."""
@@ -173,12 +190,45 @@ class Estimator(BaseEstimator):
         return self
 
 
-class RegressionModel(RegressorMixin, Estimator):
-    """Models of one real target with normal noise: checks of y, predictions and their standard deviations.
+class ClassificationModel(ClassifierMixin, Estimator):
+    """Models with scores: log odds of the second of two classes, or one score for each class of a softmax."""
 
-    A model's fit ends with ``_keep`` (1-d ``coef_``, scalar ``intercept_``) and ``_know``.
+    classes_: np.ndarray
+
+    def decision_function(self, X, offset=None) -> np.ndarray:
+        """Scores: log odds of the second class, (n_samples,), or one column for each class."""
+        F = self._scores(X)
+        if offset is not None:
+            F = F + prediction_offset(offset, *F.shape)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+    def predict(self, X, offset=None) -> np.ndarray:
+        """The most probable class of each sample."""
+        F = self.decision_function(X, offset)
+        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
+
+    def predict_proba(self, X, offset=None) -> np.ndarray:
+        """Class probabilities, (n_samples, n_classes)."""
+        F = self.decision_function(X, offset)
+        return np.column_stack([expit(-F), expit(F)]) if F.ndim == 1 else softmax(F, axis=1)
+
+    def predict_log_proba(self, X, offset=None) -> np.ndarray:
+        """Logarithms of the class probabilities, finite where the probabilities round to 0."""
+        F = self.decision_function(X, offset)
+        return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
+
+    def score(self, X, y, sample_weight=None, offset=None) -> float:
+        """The fraction of samples whose class is predicted."""
+        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+
+
+class RegressionModel(RegressorMixin, Estimator):
+    """Models of real targets with normal noise: checks of y, predictions and their standard deviations.
+
+    A model's fit ends with ``_keep`` (for one target, ``coef_`` a vector and ``intercept_`` a number) and ``_know``.
     """
 
+    _targets: ClassVar[dict] = {"y_numeric": True}
     noise_: float
     covariance_: np.ndarray
 
@@ -186,7 +236,7 @@ class RegressionModel(RegressorMixin, Estimator):
     def _target(y, weight, offset):
         """y in float64, without its offset."""
         y = np.asarray(y, dtype=np.float64)
-        return (y if offset is None else y - target_offset(offset, len(y))), weight, None
+        return (y if offset is None else y - target_offset(offset, y.shape)), weight, None
 
     def _know(self, noise: float, spread: Spread) -> None:
         """Take over how sure the fit is."""
@@ -201,18 +251,19 @@ class RegressionModel(RegressorMixin, Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         return_std : bool, default=False
             Also return ``sqrt(noise_ + variance of the score)``.
-        offset : array-like of shape (n_samples,), optional
+        offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
             Known part of the prediction, added to what the model says.
 
         Returns
         -------
-        mean : ndarray of shape (n_samples,)
+        mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
         std : ndarray of shape (n_samples,)
-            Only if asked for.
+            Noise and the uncertainty of the weights together, the same for every target; only if asked for.
         """
         Phi = self._columns(X)
-        mean = self._scores_of(Phi)[:, 0]
-        mean = mean if offset is None else mean + target_offset(offset, len(mean))
+        mean = self._scores_of(Phi)
+        mean = mean[:, 0] if np.ndim(self.intercept_) == 0 else mean
+        mean = mean if offset is None else mean + target_offset(offset, mean.shape)
         if not return_std:
             return mean
         return mean, np.sqrt(self.noise_ + score_variance(Phi, self.covariance_, self.center_, self.center_variance_))
@@ -266,14 +317,14 @@ def input_names(model, input_features=None) -> np.ndarray:
     return _check_feature_names_in(model, input_features)
 
 
-def target_offset(offset, n: int) -> np.ndarray:
-    """An offset of a real target, (n,)."""
+def target_offset(offset, shape: tuple[int, ...]) -> np.ndarray:
+    """An offset of real targets, in their shape."""
     offset = np.asarray(offset, dtype=np.float64)
-    if offset.shape not in ((n,), (n, 1)):
-        raise ValueError(f"offset must have shape ({n},), one value for each sample; got {offset.shape}.")
+    if offset.shape not in (shape, (*shape, 1)):
+        raise ValueError(f"offset must have shape {shape}, one value for each sample and target; got {offset.shape}.")
     if not np.isfinite(offset).all():
         raise ValueError("offset contains NaN or infinity; its values must be finite.")
-    return offset.ravel()
+    return offset.reshape(shape)
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .errors import EmptyModelWarning, Status, warn
-from .laplace import marginal_evidence
 from .multinomial import MultinomialModel, SparseMultinomialModel
 from .objective import Posterior
+from .posterior_evidence import marginal_evidence
 from .solvers import Solution, null_point
 from .solvers.marginal import MARGINAL, fixed_point, size
 

@@ -6,25 +6,23 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.metrics import accuracy_score
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, prediction_offset, split
+from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, split
 from .errors import EmptyModelWarning, warn
-from .estimator import Estimator, Sample, Selector
-from .laplace import most_evident_ridge
+from .estimator import ClassificationModel, Sample, Selector
 from .likelihoods import Multinomial
 from .objective import Posterior
+from .posterior_evidence import most_evident_ridge
 from .priors import ElasticNet
 from .solvers import SOLVERS, Solution, null_point
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 
 
-class MultinomialModel(ClassifierMixin, Estimator):
+class MultinomialModel(ClassificationModel):
     """Softmax classifiers: labels, parametrisations, probabilities. Models add a prior."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -138,34 +136,6 @@ class MultinomialModel(ClassifierMixin, Estimator):
     def _without_columns(objective: Posterior) -> str:
         plain = objective.design.intercept and objective.offset is None
         return "only the intercept predicts (the class frequencies)" if plain else "no input has a say"
-
-    # -- using it
-
-    def decision_function(self, X, offset=None) -> np.ndarray:
-        """Scores: log odds of the second class, (n_samples,), or one column for each class."""
-        F = self._scores(X)
-        if offset is not None:
-            F = F + prediction_offset(offset, *F.shape)
-        return F[:, 0] if F.shape[1] == 1 else F
-
-    def predict(self, X, offset=None) -> np.ndarray:
-        """The most probable class of each sample."""
-        F = self.decision_function(X, offset)
-        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
-
-    def predict_proba(self, X, offset=None) -> np.ndarray:
-        """Class probabilities, (n_samples, n_classes)."""
-        F = self.decision_function(X, offset)
-        return np.column_stack([expit(-F), expit(F)]) if F.ndim == 1 else softmax(F, axis=1)
-
-    def predict_log_proba(self, X, offset=None) -> np.ndarray:
-        """Logarithms of the class probabilities, finite where the probabilities round to 0."""
-        F = self.decision_function(X, offset)
-        return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
-
-    def score(self, X, y, sample_weight=None, offset=None) -> float:
-        """The fraction of samples whose class is predicted."""
-        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
 
 
 class SparseMultinomialModel(Selector, MultinomialModel):

@@ -1,16 +1,19 @@
 """Priors: functions of the weights alone, as negative log densities without their constants.
 
-:class:`ElasticNet` and its kin are separable and convex, sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], and are known to
-the objective through two arrays of strengths. A penalty factor multiplies the strength of a coefficient; 0 frees it.
+The first part's are separable and convex, sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], and known to the objective
+through two arrays of strengths. A penalty factor multiplies the strength of a coefficient; 0 frees it.
 
 :class:`Mixture` and its kin are scale mixtures of normals, 1/2 sum_j h(w_j^2) with h concave: a weight is normal given
-a variance of its own, and the variance that goes with a weight is 1 / h'(w^2). They are known through that rule.
+a variance of its own, and the variance that goes with a weight is 1 / h'(w^2). They are known through that rule. Those
+of the last part are the same for Type I estimation, where h and its derivative are all that is asked for.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from .errors import choose
 
 
 class ElasticNet:
@@ -125,3 +128,88 @@ class JeffreysMixture(Mixture):
     def bend(self, z: np.ndarray) -> np.ndarray:
         """-1: as curved as the normal prior, the other way."""
         return -np.ones_like(z)
+
+
+class Power:
+    """g(x) = |x|^p: h(z) = z^(p/2). Laplace is p = 1, Gaussian p = 2; the smaller p, the sparser.
+
+    The priors from here on are known through p(x) = exp(-g(x)/2), g(x) = h(x^2), with h concave and increasing (Wipf &
+    Wu 2012, eq. 2): ``h(z)`` and its derivative ``slope(z)``. Each is a maximum over normal densities of variance
+    gamma, reached at gamma = 1 / h'(x^2).
+    """
+
+    def __init__(self, p: float):
+        if not 0 < p <= 2:
+            raise ValueError(f"Power: p must be positive and at most 2; got {p!r}.")
+        self.p = p
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """z^(p/2)."""
+        return z ** (self.p / 2)
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """(p/2) z^(p/2 - 1), infinite at 0 for p < 2."""
+        with np.errstate(divide="ignore"):
+            return self.p / 2 * z ** (self.p / 2 - 1)
+
+    def __repr__(self) -> str:
+        return f"Power({self.p!r})"
+
+
+class Jeffreys:
+    """p(x) ~ 1/|x|: h(z) = 1 + log z. Its gamma has no prior of its own (f = 0), as in relevance vector machines."""
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """1 + log z."""
+        with np.errstate(divide="ignore"):
+            return 1 + np.log(z)
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """1 / z."""
+        with np.errstate(divide="ignore"):
+            return 1 / z
+
+    def __repr__(self) -> str:
+        return "Jeffreys()"
+
+
+class Student:
+    """Student's t with `dof` degrees of freedom: h(z) = (dof + 1) log(1 + z / dof)."""
+
+    def __init__(self, dof: float = 1.0):
+        if not dof > 0:
+            raise ValueError(f"Student: dof must be positive; got {dof!r}.")
+        self.dof = dof
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """(dof + 1) log(1 + z / dof)."""
+        return (self.dof + 1) * np.log1p(z / self.dof)
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """(dof + 1) / (dof + z)."""
+        return (self.dof + 1) / (self.dof + z)
+
+    def __repr__(self) -> str:
+        return f"Student({self.dof!r})"
+
+
+SCALE_MIXTURES = {
+    "laplace": Power(1.0),
+    "gaussian": Power(2.0),
+    "jeffreys": Jeffreys(),
+    "student": Student(1.0),
+    "lp": Power(0.5),
+}
+
+
+def as_scale_mixture(prior):
+    """A prior with h and its derivative, from a name or from an object."""
+    if isinstance(prior, str):
+        choose("prior", prior, SCALE_MIXTURES)
+        return SCALE_MIXTURES[prior]
+    if not (callable(getattr(prior, "h", None)) and callable(getattr(prior, "slope", None))):
+        raise ValueError(
+            f"prior must be one of {', '.join(map(repr, SCALE_MIXTURES))} or an object with h(z) and its derivative "
+            f"slope(z), such as smaller.priors.Power(0.1); got {prior!r}."
+        )
+    return prior

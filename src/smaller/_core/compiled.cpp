@@ -7,6 +7,7 @@
 
 #include "componentwise.hpp"
 #include "newton.hpp"
+#include "sequential.hpp"
 
 namespace nb = nanobind;
 
@@ -80,6 +81,19 @@ double componentwise(const Columns& X, const Vector<const double>& bound, const 
     return greedy ? solver.greedy(visit.shape(0)) : solver.sweep(visit.data());
 }
 
+std::tuple<int, double> sequential(const Matrix<double>& X, const Matrix<double>& C, double total, double yy,
+                                   const Vector<double>& alpha, double noise, double floor, double tol, double aligned,
+                                   int max_steps) {
+    const size_t w = X.shape(1);
+    if (C.shape(0) != w || alpha.shape(0) != w)
+        throw nb::value_error("the arrays of a working set do not fit together");
+    nb::gil_scoped_release released;
+    Sequential solver(X.data(), C.data(), X.shape(0), w, C.shape(1), total, yy, alpha.data(), noise, aligned);
+    double found = noise;
+    const int steps = solver.run(floor, tol, max_steps, &found);
+    return {steps, found};
+}
+
 template <class T>
 void bind_dense(nb::module_& m) {
     m.def("newton", [](const Matrix<T>& X, double target, int max_steps, double forcing, POINT) {
@@ -117,6 +131,7 @@ NB_MODULE(compiled, m) {
                       const Values& P) {
         return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data());
     }, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("sequential", sequential, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
     bind_dense<double>(m);
     bind_dense<float>(m);
     bind_sparse<double, std::int32_t>(m);

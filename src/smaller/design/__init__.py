@@ -6,9 +6,10 @@ from scipy.sparse import issparse
 
 from .columns import Design
 from .dense import DenseDesign
+from .lazy import LazyDesign
 from .sparse import SparseDesign
 
-__all__ = ["DenseDesign", "Design", "SparseDesign", "as_design"]
+__all__ = ["DenseDesign", "Design", "LazyDesign", "SparseDesign", "as_design"]
 
 
 def as_design(Phi, intercept: bool = False) -> Design:

@@ -23,8 +23,8 @@ class Design:
     """Phi (n, m) with ``m = d + intercept`` columns; W is (m, k), scores and residuals are (n, k), all float64.
 
     A back-end supplies ``_product(W, rows)``, ``_adjoint(R, rows)``, ``_cross(omega, left, right)``, ``_moments(s)``,
-    ``spread(omega, center, rows)``, ``outer(root, center, gamma, rows)`` and ``storage(rows)`` for the d columns of its
-    matrix.
+    ``take(rows)``, ``squares(omega, center)``, ``spread(omega, center, rows)``, ``outer(root, center, gamma, rows)``
+    and ``storage(rows)`` for the d columns of its matrix.
     """
 
     centred: bool  # whether moving a centred column costs no more than moving the column
@@ -85,6 +85,14 @@ class Design:
         if self.intercept:
             mean, spread, mass = np.append(mean, 1.0), np.append(spread, 0.0), np.append(mass, s.sum())
         return Moments(mean, spread, mass)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some of the d columns as a fresh array, (n, len(rows))."""
+        raise NotImplementedError
+
+    def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
+        """sum_i omega_il (x_ij - center_j)^2 of the d columns, (d, L); omega is (n, L)."""
+        raise NotImplementedError
 
     def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """C^T diag(omega) C, C = Phi[:, rows] - center, where `center` is the omega-weighted mean or 0: (r, r)."""

@@ -9,6 +9,7 @@ import numpy as np
 from .columns import Design
 
 BLOCK_BYTES = 2**23
+CACHE_BYTES = 2**18  # what is read once and thrown away should not leave the cache
 
 
 class DenseDesign(Design):
@@ -68,8 +69,7 @@ class DenseDesign(Design):
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         total = s.sum()
         mean, spread, mass = np.zeros((3, self.d))
-        step = max(1, BLOCK_BYTES // (8 * max(1, self.d)))
-        parts = [slice(i, i + step) for i in range(0, self.n, step)]
+        parts = self._parts()
         for part in parts:
             X = self.X[part].astype(np.float64, copy=False)
             mean += s[part] @ X / total
@@ -77,6 +77,23 @@ class DenseDesign(Design):
         for part in parts:
             spread += s[part] @ np.square(self.X[part] - mean)
         return mean, spread, mass
+
+    def _parts(self) -> list[slice]:
+        step = max(8, CACHE_BYTES // (8 * max(1, self.d)))
+        return [slice(first, first + step) for first in range(0, self.n, step)]
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some of the d columns as a fresh float64 array."""
+        return self.X[:, rows].astype(np.float64, copy=False)
+
+    def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
+        """sum_i omega_il (x_ij - center_j)^2, (d, L)."""
+        total = np.zeros((self.d, omega.shape[1]))
+        for part in self._parts():
+            D = self.X[part] - center
+            np.square(D, out=D)
+            total += D.T @ omega[part]
+        return total
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
         """The matrix itself when its columns are contiguous, else a packed copy of the columns asked for."""

@@ -56,6 +56,17 @@ class SparseDesign(Design):
         unstored = np.maximum(total - s @ stored, 0.0)
         return mean, s @ centred.power(2) + unstored * mean**2, s @ abs(X)
 
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some of the d columns as a dense array."""
+        return self.X[:, rows].toarray().astype(np.float64, copy=False)
+
+    def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
+        """sum_i omega_il (x_ij - center_j)^2, (d, L)."""
+        X = self.X.astype(np.float64)
+        column = np.repeat(center, np.diff(X.indptr))
+        shifted = sparse.csc_array((X.data * (X.data - 2 * column), X.indices, X.indptr), shape=X.shape)
+        return shifted.T @ omega + np.outer(center**2, omega.sum(axis=0))
+
     def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
         """The three arrays of the CSC matrix."""
         return self._arrays, rows

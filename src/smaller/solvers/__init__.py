@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from . import bound, componentwise, newton
-from .lasso import em, laplace, screened_noise, universal_strength
+from .lasso import em, screened_noise, universal_strength
 from .path import null_point, solve_path
 from .reweighted import Spread, reweighted, spread
 from .ridge import Ridge, Start, stretched
@@ -29,7 +29,6 @@ __all__ = [
     "Start",
     "Step",
     "em",
-    "laplace",
     "null_point",
     "reweighted",
     "screened_noise",

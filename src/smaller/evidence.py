@@ -1,0 +1,253 @@
+"""The evidence: what remains of likelihood x prior when the weights are integrated out (Type II), in nats.
+
+Every column j has weights w_j ~ N(0, gamma_j I), gamma_j shared by all outputs; gamma_j = 0, a precision alpha_j =
+1 / gamma_j of infinity, switches it off. The intercept has a flat prior of density 1 and is integrated out as well.
+Columns are taken about their weighted means and in units of their weighted norms, so that no answer depends on units; a
+sample weight is a repetition, exactly.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from .design import Design, as_design
+
+LOG_2PI = float(np.log(2 * np.pi))
+CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
+
+
+class Columns:
+    """The columns of a design, weighted, centred (where there is an intercept) and in units of their norms."""
+
+    def __init__(self, design: Design, sample_weight: np.ndarray | None = None):
+        self.design = design
+        self.s = np.ones(design.n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        self.total = float(self.s.sum())
+        moments, d = design.moments(self.s), design.d
+        second = moments.second(self.total)[:d]
+        self.center = moments.mean[:d] if design.intercept else np.zeros(d)
+        square = moments.spread[:d] if design.intercept else second
+        # A constant column is the intercept once more: in infinite units it vanishes.
+        self.unit = np.where(square > CONSTANT**2 * second, np.sqrt(square), np.inf)
+
+    def restricted(self, rows: np.ndarray) -> Columns:
+        """Some of the columns, packed."""
+        other = object.__new__(Columns)
+        other.design = as_design(self.design.take(rows), self.design.intercept)
+        other.s, other.total = self.s, self.total
+        other.center, other.unit = self.center[rows], self.unit[rows]
+        return other
+
+    @property
+    def d(self) -> int:
+        """Number of columns."""
+        return self.design.d
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Columns, centred and scaled but not weighted, (n, len(rows))."""
+        return (self.design.take(rows) - self.center[rows]) / self.unit[rows]
+
+    def pull(self, R: np.ndarray) -> np.ndarray:
+        """Their products with R (n, r), all columns: (d, r)."""
+        G = self.design.pull(R)[: self.d]
+        return (G - np.outer(self.center, R.sum(axis=0))) / self.unit[:, None]
+
+    def spread(self, omega: np.ndarray) -> np.ndarray:
+        """Their squares summed with weights omega (n, r), all columns: (d, r)."""
+        return self.design.squares(omega, self.center) / self.unit[:, None] ** 2
+
+
+def inverse(H: np.ndarray) -> tuple[np.ndarray, float]:
+    """H^-1 and log|H| of a positive definite matrix, by Cholesky."""
+    if not len(H):
+        return H, 0.0
+    L, failed = dpotrf(H, lower=1)
+    if failed:
+        raise LinAlgError("the posterior precision is not positive definite")
+    logdet = 2 * float(np.log(L.diagonal()).sum())
+    half, _ = dpotri(L, lower=1)  # above its diagonal are the zeros of L
+    full = half + half.T
+    full.flat[:: len(H) + 1] *= 0.5
+    return full, logdet
+
+
+class Fit(NamedTuple):
+    """The posterior of the weights of some columns, in the units of :class:`Columns`."""
+
+    rows: np.ndarray
+    alpha: np.ndarray  # (r,)
+    noise: float
+    mean: np.ndarray  # (r, k)
+    covariance: np.ndarray  # (r, r), of each output
+    log_evidence: float
+    misfit: float  # sum of squared residuals of the mean
+    gram: np.ndarray  # products of the columns, (r, r)
+
+    @property
+    def determined(self) -> np.ndarray:
+        """1 - alpha_j Sigma_jj: how well the data determine each weight, between 0 and 1."""
+        return 1 - self.alpha * np.diag(self.covariance)
+
+
+class Quality(NamedTuple):
+    """How all columns see the residual: sparsity S (d,), quality Q (d, k), and E = Phi^T Phi_model Sigma / noise."""
+
+    S: np.ndarray
+    Q: np.ndarray
+    E: np.ndarray
+
+
+class Evidence:
+    """log p(Y | gamma, noise) of Gaussian data: columns of Y ~ N(b, noise / s + Phi Gamma Phi^T), b integrated out.
+
+    In gamma-space, minus twice this is k log|Sigma_y| + tr Y^T Sigma_y^-1 Y (Wipf & Wu 2012, eq. 5) and a constant.
+
+    Parameters
+    ----------
+    design : Design
+    Y : ndarray of shape (n, k)
+        Targets; several columns share their gammas (multiple measurement vectors).
+    sample_weight : ndarray of shape (n,), optional
+    """
+
+    def __init__(self, design: Design, Y: np.ndarray, sample_weight: np.ndarray | None = None):
+        self.columns = Columns(design, sample_weight)
+        self.s, self.k = self.columns.s, Y.shape[1]
+        self.y_mean = self.s @ Y / self.columns.total if design.intercept else np.zeros(self.k)
+        self.Z = Y - self.y_mean
+        self.total = self.columns.total - design.intercept  # what is left when the intercept is integrated out
+        self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))
+        self.root = np.sqrt(self.s)[:, None]
+        self._seen: dict[int, np.ndarray] = {}
+
+    def restricted(self, rows: np.ndarray) -> Evidence:
+        """The same data with some of the columns only."""
+        other = object.__new__(Evidence)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "whole"})
+        other.columns, other._seen = self.columns.restricted(rows), {}
+        return other
+
+    @property
+    def variance(self) -> float:
+        """Mean square of the targets: the noise of the empty model."""
+        return self.yy / max(self.k * self.total, 1.0)
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Columns times the square root of the weights."""
+        return self.root * self.columns.take(rows)
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """All columns, for solvers that have few."""
+        return np.asfortranarray(self.take(np.arange(self.columns.d)))
+
+    def products(self, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """G = Phi^T Phi and C = Phi^T y of columns from :meth:`take`."""
+        return np.asfortranarray(Phi.T @ Phi), np.asfortranarray(Phi.T @ (self.root * self.Z))
+
+    def fit(self, rows: np.ndarray, alpha: np.ndarray, noise: float, G: np.ndarray, C: np.ndarray) -> Fit:
+        """Posterior and log evidence with these columns in the model; G and C are their products."""
+        H = G / noise
+        H.flat[:: len(rows) + 1] += alpha
+        Sigma, logdet = inverse(H)
+        mean = Sigma @ C / noise
+        logdet -= np.log(alpha).sum()
+        explained = float((mean * C).sum())
+        misfit = max(self.yy - 2 * explained + float((mean * (G @ mean)).sum()), 0.0)
+        # y^T Sigma_y^-1 y = misfit / noise + sum alpha mu^2, without the cancellation of yy - mu.C
+        quadratic = misfit / noise + float(alpha @ (mean * mean).sum(axis=1))
+        value = self._constant(noise) - 0.5 * (self.k * logdet + quadratic)
+        return Fit(rows, alpha, noise, mean, Sigma, value, misfit, G)
+
+    def at(self, rows: np.ndarray, alpha: np.ndarray, noise: float) -> Fit:
+        """The same, from the columns' positions alone."""
+        return self.fit(rows, alpha, noise, *self.products(self.take(rows)))
+
+    def _constant(self, noise: float) -> float:
+        flat = np.log(self.columns.total) if self.columns.design.intercept else 0.0
+        return -0.5 * self.k * (self.total * (LOG_2PI + np.log(noise)) + flat)
+
+    def empty(self, noise: float) -> Fit:
+        """The model without columns."""
+        none = np.empty(0)
+        value = self._constant(noise) - 0.5 * self.yy / noise
+        square = np.empty((0, 0))
+        return Fit(none.astype(int), none, noise, np.empty((0, self.k)), square, value, self.yy, square)
+
+    def quality(self, fit: Fit, Phi: np.ndarray, pulled: np.ndarray) -> Quality:
+        """S_j and Q_j of all columns (Tipping & Faul 2003, eqs. 22-24), those in the model left in it.
+
+        Phi are the model's columns, `pulled` all columns' products with the targets.
+        """
+        present = np.isfinite(self.columns.unit) / fit.noise
+        T = self._products_with(fit.rows, Phi) / fit.noise
+        E = T @ fit.covariance
+        return Quality(np.maximum(present - (E * T).sum(axis=1), 0.0), pulled / fit.noise - T @ fit.mean, E)
+
+    def _products_with(self, rows: np.ndarray, Phi: np.ndarray) -> np.ndarray:
+        """All columns' products with some, (d, r); those of columns seen before are remembered."""
+        new = [i for i, row in enumerate(rows) if row not in self._seen]
+        if new:
+            pulled = self.columns.pull(self.root * Phi[:, new])
+            self._seen.update((int(rows[i]), column) for i, column in zip(new, pulled.T.copy(), strict=True))
+        found = [self._seen[int(row)] for row in rows]
+        return np.column_stack(found) if found else np.empty((self.columns.d, 0))
+
+    def pull_targets(self) -> np.ndarray:
+        """All columns' products with the targets, (d, k)."""
+        return self.columns.pull(self.s[:, None] * self.Z)
+
+    def gradient(self, fit: Fit) -> np.ndarray:
+        """Of the log evidence in log alpha, and last in log noise."""
+        square = (fit.mean**2).sum(axis=1)
+        in_alpha = 0.5 * (self.k * fit.determined - fit.alpha * square)
+        in_noise = 0.5 * (fit.misfit / fit.noise - self.k * (self.total - fit.determined.sum()))
+        return np.append(in_alpha, in_noise)
+
+    def hessian(self, fit: Fit) -> np.ndarray:
+        """Of the log evidence in log alpha, and last in log noise."""
+        Sigma, mean, alpha, k, r = fit.covariance, fit.mean, fit.alpha, self.k, len(fit.rows)
+        outer = np.outer(alpha, alpha)
+        H = np.empty((r + 1, r + 1))
+        H[:r, :r] = 0.5 * outer * Sigma * (k * Sigma + 2 * mean @ mean.T)
+        H[:r, :r].flat[:: r + 1] -= 0.5 * alpha * (k * np.diag(Sigma) + (mean**2).sum(axis=1))
+        shift = Sigma @ (alpha[:, None] * mean)  # d mean / d log beta
+        inner = (Sigma * alpha) @ Sigma
+        cross = 0.5 * alpha * (k * (np.diag(inner) - np.diag(Sigma)) + 2 * (mean * shift).sum(axis=1))
+        H[:r, r] = H[r, :r] = cross
+        trace = float(alpha @ np.diag(Sigma) - alpha @ np.diag(inner))
+        H[r, r] = -0.5 * (fit.misfit / fit.noise - 2 * float((alpha[:, None] * mean * shift).sum()) + k * trace)
+        return H
+
+    def gamma_space(self, gamma: np.ndarray, noise: float) -> float:
+        """k log|Sigma_y| + tr Y^T Sigma_y^-1 Y, Sigma_y = noise I + Phi Gamma Phi^T (Wipf & Wu 2012, eq. 5, f = 0)."""
+        rows = np.flatnonzero(gamma)
+        fit = self.at(rows, 1 / gamma[rows], noise) if len(rows) else self.empty(noise)
+        return -2 * (fit.log_evidence - self._constant(1.0))
+
+    def x_space(self, X: np.ndarray, noise: float, iterations: int = 2000) -> float:
+        """|y - Phi X|^2 / noise + min_gamma [ sum_j |x_j|^2 / gamma_j + k log|Sigma_y| ] (eqs. 8-9, f = 0).
+
+        The minimum is found by gamma_j = |x_j| / sqrt(k z_j), z_j = phi_j^T Sigma_y^-1 phi_j.
+        """
+        rows = np.flatnonzero(X.any(axis=1))
+        Phi, X = self.take(rows), X[rows]
+        size = np.sqrt((X**2).sum(axis=1) / self.k)
+        G, gamma, value = Phi.T @ Phi, size.copy(), np.inf
+        for _ in range(iterations):
+            H = G / noise
+            H.flat[:: len(rows) + 1] += 1 / gamma
+            factor = cho_factor(H)
+            logdet = 2 * np.log(np.diag(factor[0])).sum() + np.log(gamma).sum() + self.total * np.log(noise)
+            before, value = value, self.k * (float((size**2 / gamma).sum()) + logdet)
+            if before - value <= 1e-14 * abs(value):
+                break
+            z = (1 - np.diag(cho_solve(factor, np.eye(len(rows)))) / gamma) / gamma
+            gamma = size / np.sqrt(z)
+        residual = self.root * self.Z - Phi @ X
+        return float((residual**2).sum()) / noise + value

@@ -1,0 +1,169 @@
+"""Reweighted L1 with weights from the evidence: maximally sparse solutions of y = Phi x, and the logistic Type II.
+
+Weights that grow with phi_j^T (alpha I + Phi |X|^2 Phi^T)^-1 phi_j make a column cheap if it lies in the span of those
+in use, so that one of a cluster of nearly equal columns can take over from another (Wipf & Wu 2012, section 4).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import linprog
+
+from ..design import as_design
+from ..likelihoods import Gaussian
+from ..objective import Posterior
+from ..priors import Laplace
+from .newton import newton
+from .solution import Solution
+
+ZERO = 1e-8  # coefficients below this fraction of the largest are 0
+EXACT = 1e-7  # relative residual of a solution of y = Phi x
+
+
+class Attempt(NamedTuple):
+    """A solution with what it is judged by: the smaller the cost, the better; ties go to the smaller sum of sizes."""
+
+    x: np.ndarray
+    cost: float
+    size: float
+
+
+def cheapness(Phi: np.ndarray, x: np.ndarray, alpha: float) -> np.ndarray:
+    """phi_j^T (alpha I + Phi diag(x^2) Phi^T)^-1 phi_j (eq. 20, before its power q)."""
+    kept = np.flatnonzero(x)
+    S = (Phi[:, kept] * x[kept] ** 2) @ Phi[:, kept].T
+    S.flat[:: len(S) + 1] += alpha
+    return np.maximum(np.einsum("ij,ij->j", Phi, cho_solve(cho_factor(S), Phi)), 1e-300)
+
+
+def noiseless(Phi: np.ndarray, y: np.ndarray, alpha: float, q: float, max_iter: int) -> list[Attempt]:
+    """min sum_j w_j |x_j| subject to y = Phi x, w from the last x (eq. 19); the first is plain L1."""
+    weight, attempts = np.ones(Phi.shape[1]), []
+    for _ in range(max_iter):
+        x = weighted_basis_pursuit(Phi, y, weight)
+        if x is None:
+            break
+        attempts.append(Attempt(x, float(np.count_nonzero(x)), float(np.abs(x).sum())))
+        if len(attempts) > 1 and np.array_equal(np.flatnonzero(x), np.flatnonzero(attempts[-2].x)):
+            break
+        weight = cheapness(Phi, x, alpha * np.abs(x).max(initial=1e-300) ** 2) ** q
+        weight = weight / weight.max()
+    return attempts
+
+
+def weighted_basis_pursuit(Phi: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
+    """The linear program min w.(u + v), Phi (u - v) = y, u, v >= 0, by HiGHS' simplex; exact on its support."""
+    # Small costs are lost in the solver's tolerance, so each variable is measured in its own cost.
+    scaled = Phi / weight
+    found = linprog(
+        np.ones(2 * len(weight)), A_eq=np.hstack([scaled, -scaled]), b_eq=y, bounds=(0, None), method="highs-ds"
+    )
+    if found.x is None:
+        return None
+    x = (found.x[: len(weight)] - found.x[len(weight) :]) / weight
+    return refitted(Phi, y, x)
+
+
+def refitted(Phi: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Least squares on the support, where that has fewer columns than samples and fits no worse."""
+    x = np.where(np.abs(x) > ZERO * np.abs(x).max(initial=0.0), x, 0.0)
+    kept = np.flatnonzero(x)
+    if 0 < len(kept) <= len(y):
+        better = np.zeros_like(x)
+        better[kept] = np.linalg.lstsq(Phi[:, kept], y, rcond=None)[0]
+        better = np.where(np.abs(better) > ZERO * np.abs(better).max(initial=0.0), better, 0.0)
+        if np.linalg.norm(y - Phi @ better) <= np.linalg.norm(y - Phi @ x) + EXACT * np.linalg.norm(y):
+            return better
+    return x
+
+
+def noisy(Phi: np.ndarray, y: np.ndarray, noise: float, alpha: float, q: float, max_iter: int) -> list[Attempt]:
+    """min |y - Phi x|^2 / (2 noise) + sum_j w_j |x_j|, the certified lasso, w from the last x; the first is plain L1.
+
+    The weights are c (z_j / z)^q sqrt(z), z the median: for q = 1/2 and c = 1 those of Type II. c = sqrt(2 log m) is
+    the size that the largest of m noise coefficients has, which are to be kept out.
+    """
+    c = np.sqrt(2 * np.log(max(2, Phi.shape[1])))
+    design, Y = as_design(np.asfortranarray(Phi)), np.asfortranarray(y[:, None])
+    weight, X, attempts = np.full(Phi.shape[1], c / np.sqrt(noise)), np.zeros((Phi.shape[1], 1)), []
+    before = X
+    for _ in range(max_iter):
+        X = newton(Posterior(design, Y, Gaussian(noise), Laplace(1.0, weight)), X, 1e-10, 200).weights
+        x = refitted(Phi, y, X[:, 0])
+        misfit = float(((y - Phi @ x) ** 2).sum()) / noise
+        attempts.append(Attempt(x, misfit + 2 * np.log(len(x)) * np.count_nonzero(x), float(np.abs(x).sum())))
+        if np.abs(X - before).max() <= 1e-6 * np.abs(X).max():
+            break
+        before = X
+        z = cheapness(Phi, X[:, 0], max(noise, alpha * np.abs(X).max(initial=0.0) ** 2))
+        middle = np.median(z)
+        weight = c * (z / middle) ** q * np.sqrt(middle)
+    return attempts
+
+
+class TypeTwoStep(NamedTuple):
+    """Where the reweighted logistic regression stands."""
+
+    solution: Solution
+    prior: Laplace
+    gamma: np.ndarray
+    value: float
+
+
+def penalised_logistic(
+    objective: Posterior,
+    Phi: np.ndarray,
+    unit: np.ndarray,
+    strengths: tuple[float, float, float],
+    gamma: np.ndarray,
+    tol: float,
+    max_iter: int,
+) -> tuple[TypeTwoStep, list[float]]:
+    """Minimise psi(x) + a1 sum x^2 / gamma + c log|a2 I + Phi Gamma Phi^T| by the L1 core with penalty factors.
+
+    `strengths` are a1, a2 and c, which is 1 in Theorem 5, and 1/2 with a1 = 1/2 in Theorem 3. Phi (n, d) are the
+    columns in their units; gamma (d, k) is where to start.
+    """
+    a1, a2, c = strengths
+    W, values = objective.start(), []
+    for _ in range(max_iter):
+        z = np.column_stack([_sharpness(Phi, column, a2) for column in gamma.T])
+        prior = Laplace(1.0, 2 * np.sqrt(a1 * c * z) * unit[:, None])
+        solution = newton(objective.with_prior(prior), W, 1e-9, 200)
+        W = solution.weights
+        size = np.abs(W[: len(gamma)]) * unit[:, None]
+        gamma = np.sqrt(a1 / (c * z)) * size
+        value = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
+        value += a1 * float((size**2 / np.where(gamma > 0, gamma, 1.0)).sum())
+        value += c * sum(_log_determinant(Phi, column, a2) for column in gamma.T)
+        values.append(value)
+        if len(values) > 1 and values[-2] - value <= tol * abs(value):
+            break
+    return TypeTwoStep(solution, prior, gamma, value), values
+
+
+def _reduced(Phi: np.ndarray, gamma: np.ndarray, a2: float) -> tuple[np.ndarray, np.ndarray]:
+    kept = np.flatnonzero(gamma)
+    B = Phi[:, kept] * np.sqrt(gamma[kept])
+    H = B.T @ B / a2
+    H.flat[:: len(H) + 1] += 1.0
+    return B, H
+
+
+def _sharpness(Phi: np.ndarray, gamma: np.ndarray, a2: float) -> np.ndarray:
+    """phi_j^T (a2 I + Phi Gamma Phi^T)^-1 phi_j."""
+    squares = (Phi**2).sum(axis=0) / a2
+    B, H = _reduced(Phi, gamma, a2)
+    if not B.shape[1]:
+        return squares
+    T = B.T @ Phi
+    return np.maximum(squares - np.einsum("ij,ij->j", T, np.linalg.solve(H, T)) / a2**2, 1e-14 * squares)
+
+
+def _log_determinant(Phi: np.ndarray, gamma: np.ndarray, a2: float) -> float:
+    """log|I + Phi Gamma Phi^T / a2|: what is left out is constant, and would count repeated samples."""
+    _, H = _reduced(Phi, gamma, a2)
+    return float(np.linalg.slogdet(H)[1]) if len(H) else 0.0

@@ -1,0 +1,373 @@
+"""Iterations over the variances gamma of all columns: Type II by EM, MacKay, reweighted L2 and L1; Type I by one rule.
+
+Type II minimises k log|Sigma_y| + tr Y^T Sigma_y^-1 Y + k sum_j f(gamma_j) + k n f(noise) (Wipf & Wu 2012, eqs. 5 and
+16), Type I the same with log|Gamma| in place of log|Sigma_y| (eqs. 12 and 14); f belongs to the prior. Both need, at
+each step, mu = Gamma Phi^T Sigma_y^-1 Y and, for Type II, z_j = phi_j^T Sigma_y^-1 phi_j.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from ..design import as_design
+from ..errors import Status
+from ..evidence import Evidence, inverse
+from ..likelihoods import Gaussian
+from ..objective import Posterior
+from ..priors import Jeffreys, Laplace
+from .evidence import FLOOR, solution
+from .newton import newton
+from .solution import Solution, Step
+
+NEAR = 0.1  # slopes below this are those of an optimum in sight
+IRRELEVANT = 1e-3  # a column whose data determine it less than this may be deleted where that raises the evidence
+FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhutdinov & Roweis 2003)
+ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
+LONGEST = 5.0  # step in the logarithm of a variance
+
+
+class State(NamedTuple):
+    """Where an iteration stands: variances of the columns that are left, and what follows from them."""
+
+    rows: np.ndarray
+    gamma: np.ndarray
+    noise: float
+    mean: np.ndarray  # (r, k)
+    determined: np.ndarray  # gamma_j z_j, between 0 and 1
+    misfit: float
+    log_evidence: float
+
+    @property
+    def square(self) -> np.ndarray:
+        """Mean square of each column's weights over the outputs."""
+        return (self.mean**2).mean(axis=1)
+
+
+class Problem:
+    """The columns at hand, and the state at any variances of them."""
+
+    def __init__(self, evidence: Evidence, prior: Any):
+        self.evidence, self.prior = evidence, prior
+        self.free = not isinstance(prior, Jeffreys)  # whether f is not 0
+        self.rows = np.flatnonzero(np.isfinite(evidence.columns.unit))
+        self.Phi = evidence.take(self.rows)
+        self.T = evidence.root * evidence.Z
+
+    def state(self, rows: np.ndarray, gamma: np.ndarray, noise: float) -> State:
+        """By the smaller of the two systems; `rows` are positions in `self.rows`."""
+        evidence, Phi = self.evidence, self.Phi[:, rows]
+        root = np.sqrt(gamma)
+        if len(rows) <= len(Phi):
+            B = Phi * root
+            H = B.T @ B / noise
+            H.flat[:: len(rows) + 1] += 1.0
+            inner, logdet = inverse(H)
+            scaled = inner @ (B.T @ self.T) / noise
+            determined = 1 - np.diag(inner)
+        else:
+            S = (Phi * gamma) @ Phi.T / noise
+            S.flat[:: len(S) + 1] += 1.0
+            factor = cho_factor(S, lower=True)
+            logdet = 2 * np.log(np.diag(factor[0])).sum()
+            scaled = root[:, None] * (Phi.T @ cho_solve(factor, self.T)) / noise
+            L = np.tril(factor[0])
+            determined = gamma * (solve_triangular(L, Phi, lower=True) ** 2).sum(axis=0) / noise
+        mean = root[:, None] * scaled
+        misfit = float(((self.T - Phi @ mean) ** 2).sum())
+        quadratic = misfit / noise + float((scaled**2).sum())
+        value = evidence._constant(noise) - 0.5 * (evidence.k * logdet + quadratic)
+        return State(rows, gamma, noise, mean, np.clip(determined, 0.0, 1.0), misfit, value)
+
+    def objective(self, state: State, learn: bool) -> float:
+        """Minus the log evidence, and the prior of the variances; in nats."""
+        if not self.free:
+            return -state.log_evidence
+        total = log_prior(self.prior, state.gamma).sum()
+        if learn:
+            total += self.evidence.total * log_prior(self.prior, np.array([state.noise]))[0]
+        return -state.log_evidence + 0.5 * self.evidence.k * float(total)
+
+    def slopes(self, state: State, floor: float) -> np.ndarray:
+        """Of the objective in log gamma, and last in log noise where it is learned."""
+        k, total = self.evidence.k, self.evidence.total
+        g = state.determined - state.square / state.gamma
+        h = total - state.determined.sum() - state.misfit / (k * state.noise)
+        if self.free:
+            g = g + prior_slope(self.prior, state.gamma)
+            h = h + total * float(prior_slope(self.prior, np.array([state.noise]))[0])
+        held = floor == 0 or (state.noise <= floor * (1 + 1e-12) and h >= 0)
+        return 0.5 * k * np.append(g, 0.0 if held else h)
+
+
+def conjugate_point(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """The z at which h'(z) = 1 / gamma, by bisection: h' decreases."""
+    low, high = np.full(len(gamma), -150.0), np.full(len(gamma), 150.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = prior.slope(np.exp(middle)) > 1 / gamma
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(low <= -149.0, 0.0, np.exp((low + high) / 2))
+
+
+def log_prior(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """f(gamma) = max_z [ h(z) - z / gamma ] - log gamma, from h(z) = min_gamma z / gamma + log gamma + f(gamma)."""
+    z = conjugate_point(prior, gamma)
+    return prior.h(z) - z / gamma - np.log(gamma)
+
+
+def prior_slope(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """gamma f'(gamma) = z / gamma - 1."""
+    return conjugate_point(prior, gamma) / gamma - 1
+
+
+# The rules: new variances of the columns from the state.
+
+
+def em(problem: Problem, state: State) -> np.ndarray:
+    """gamma = 1 / h'(mu^2 + Sigma_jj): mu^2 + Sigma_jj for f = 0."""
+    return 1 / problem.prior.slope(state.square + state.gamma * (1 - state.determined))
+
+
+def mackay(problem: Problem, state: State) -> np.ndarray:
+    """gamma = mu^2 / (1 - Sigma_jj / gamma): the update of the original relevance vector machine."""
+    return state.square / np.maximum(state.determined, 1e-300)
+
+
+def reweighted_l2(problem: Problem, state: State) -> np.ndarray:
+    """The least mu^2 / gamma + z gamma + f(gamma), z held: |mu| / sqrt(z) for f = 0."""
+    z = state.determined / state.gamma
+    if not problem.free:
+        return np.sqrt(state.square / np.maximum(z, 1e-300))
+    low, high = np.log(state.gamma) - 30, np.log(state.gamma) + 30
+    for _ in range(60):
+        middle = np.exp((low + high) / 2)
+        rising = z * middle + prior_slope(problem.prior, middle) > state.square / middle
+        low, high = np.where(rising, low, np.log(middle)), np.where(rising, np.log(middle), high)
+    return np.exp((low + high) / 2)
+
+
+RULES: dict[str, Callable[[Problem, State], np.ndarray]] = {
+    "em": em,
+    "mackay": mackay,
+    "reweighted-l2": reweighted_l2,
+}
+ANY_PRIOR = ("em", "reweighted-l2")
+
+
+def type_two(
+    evidence: Evidence, noise: float | None, tol: float, max_iter: int, rule: str = "mackay", prior: Any = None
+) -> Solution:
+    """Iterate a rule from all columns to stationarity; steps are lengthened while the objective falls."""
+    began = time.perf_counter()
+    history: list[Step] = []
+    problem = Problem(evidence, Jeffreys() if prior is None else prior)
+    floor = FLOOR * evidence.variance if noise is None else 0.0
+    state, length = _start(problem, noise), 1.0
+    violation = np.inf
+    for _ in range(max_iter):
+        violation = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
+        value = problem.objective(state, floor > 0)
+        history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
+        if violation <= tol or not len(state.rows):
+            break
+        # Long steps too early would lead to another optimum than the rule's own.
+        state, length = _advance(problem, state, rule, floor, length if violation < NEAR else 1.0)
+        if not problem.free:
+            state = _prune(problem, state)
+    return _ended(problem, state, noise, floor, history, violation, tol)
+
+
+def _ended(
+    problem: Problem, state: State, noise: float | None, floor: float, history: list, violation: float, tol: float
+) -> Solution:
+    evidence, rows = problem.evidence, problem.rows[state.rows]
+    history = history or [Step(-state.log_evidence, violation, np.nan, len(rows), 0.0)]
+    if not len(rows):
+        fit = evidence.empty(max(floor, evidence.variance, np.finfo(float).tiny) if noise is None else noise)
+    else:
+        fit = evidence.at(rows, 1 / state.gamma, state.noise)
+    final = solution(evidence, fit, floor, history, tol, violation <= tol)
+    return _judged(final, violation, tol, history[-1].objective)
+
+
+def _judged(final: Solution, violation: float, tol: float, objective: float) -> Solution:
+    """The end of an iteration by its own objective, which is not the evidence alone."""
+    status = final.status
+    if status is not Status.INTERPOLATES:
+        status = Status.CONVERGED if violation <= tol else Status.SLOPING
+    return final._replace(violation=violation, status=status, objective=objective)
+
+
+def _start(problem: Problem, noise: float | None) -> State:
+    """Equal variances that together explain the targets; a tenth of them is noise."""
+    evidence, d = problem.evidence, len(problem.rows)
+    size = max(evidence.yy / evidence.k, np.finfo(float).tiny)
+    first = 0.1 * max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
+    gamma = np.full(d, size / max(1, min(d, evidence.total)))
+    if problem.free:
+        gamma = 1 / problem.prior.slope(gamma)
+    return problem.state(np.arange(d), gamma, first)
+
+
+def _advance(problem: Problem, state: State, rule: str, floor: float, length: float) -> tuple[State, float]:
+    """A longer step than the rule's if the objective falls with it, else the rule's, else EM's, which is safe."""
+    new = RULES[rule](problem, state)
+    noise = max(floor, _noise(problem, state, rule)) if floor > 0 else state.noise
+    now = problem.objective(state, floor > 0)
+    alive = new > 1e-14 * new.max(initial=0.0)
+    with np.errstate(divide="ignore"):
+        step = np.where(alive, np.log(new / state.gamma), 0.0)
+    if not alive.all():  # the rule itself switches columns off
+        state = problem.state(state.rows[alive], state.gamma[alive], state.noise)
+        step = step[alive]
+    for stretch in [length, 1.0] if length > 1 else [1.0]:
+        shift = np.clip(stretch * step, -LONGEST * stretch, LONGEST * stretch).clip(-50, 50)
+        longer = max(floor, state.noise * float(np.clip((noise / state.noise) ** stretch, 1e-3, 1e3)))
+        found = problem.state(state.rows, state.gamma * np.exp(shift), longer if floor > 0 else state.noise)
+        if problem.objective(found, floor > 0) <= now:
+            return found, FASTER * length if stretch == length else 1.0
+    gamma = em(problem, state)
+    noise = max(floor, _noise(problem, state, "em")) if floor > 0 else state.noise
+    return problem.state(state.rows, gamma, noise), 1.0
+
+
+def _noise(problem: Problem, state: State, rule: str) -> float:
+    """1 / h'(E), E the expected squared residual of a sample; MacKay's instead counts what the data leave free."""
+    k, total, used = problem.evidence.k, problem.evidence.total, float(state.determined.sum())
+    if rule == "mackay" and total - used > 1e-3 * total:
+        return state.misfit / (k * (total - used))
+    expected = (state.misfit + state.noise * k * used) / (k * total)
+    return float(1 / problem.prior.slope(np.array([expected]))[0])
+
+
+def _prune(problem: Problem, state: State) -> State:
+    """Without the columns that the evidence would rather lose, q^2 <= s, once the data hardly determine them."""
+    variance = state.gamma * (1 - state.determined)
+    s = state.determined / np.maximum(variance, 1e-300)
+    q2 = state.square / np.maximum(variance, 1e-300) ** 2
+    out = (q2 <= s) & (state.determined < IRRELEVANT)
+    if not out.any():
+        return state
+    fewer = problem.state(state.rows[~out], state.gamma[~out], state.noise)
+    return fewer if fewer.log_evidence >= state.log_evidence else state
+
+
+def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter: int) -> Solution:
+    """x = argmin |y - Phi x|^2 / (2 noise) + sum_j sqrt(z_j) |x_j|, then gamma_j = |x_j| / sqrt(z_j), in turn.
+
+    The weights of the first lasso are all equal (Wipf & Wu 2012, eq. 19). Of several outputs, rows are penalised by
+    their norm.
+    """
+    began = time.perf_counter()
+    history: list[Step] = []
+    problem = Problem(evidence, Jeffreys())
+    floor = FLOOR * evidence.variance if noise is None else 0.0
+    every, violation = np.arange(len(problem.rows)), np.inf
+    state = _start(problem, noise)
+    if not len(every):
+        return _ended(problem, state, noise, floor, history, 0.0, tol)
+    design = as_design(np.asfortranarray(problem.Phi))
+    weight = np.full(len(every), np.sqrt(np.median(state.determined / state.gamma)))
+    x = np.zeros((len(every), evidence.k))
+    for _ in range(max_iter):
+        if evidence.k == 1:
+            x = newton(Posterior(design, problem.T, Gaussian(state.noise), Laplace(1.0, weight)), x, 1e-11, 200).weights
+        else:
+            x = _row_lasso(problem, weight, state.noise)
+        size = np.sqrt((x**2).mean(axis=1))
+        kept = np.flatnonzero(size)
+        if not len(kept):
+            return _ended(problem, _nothing(state), noise, floor, history, 0.0, tol)
+        state = problem.state(kept, size[kept] / weight[kept], state.noise)
+        if noise is None:
+            state = problem.state(kept, state.gamma, max(floor, _noise(problem, state, "mackay")))
+        violation = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
+        history.append(Step(-state.log_evidence, violation, np.nan, len(kept), time.perf_counter() - began))
+        if violation <= tol:
+            break
+        weight = np.sqrt(_sharpness(problem, state))
+    return _ended(problem, state, noise, floor, history, violation, tol)
+
+
+def _row_lasso(problem: Problem, weight: np.ndarray, noise: float, max_iter: int = 2000) -> np.ndarray:
+    """min |Y - Phi X|^2 / (2 noise) + sum_j sqrt(k) w_j |x_j|, |x_j| the norm of a row, by reweighted ridge."""
+    X = np.zeros((len(weight), problem.evidence.k))
+    rows, size = np.arange(len(weight)), 1 / weight
+    for _ in range(max_iter):
+        state = problem.state(rows, size / weight[rows], noise)
+        new = np.sqrt(state.square)
+        done = np.abs(new - size).max() <= 1e-10 * new.max()
+        alive = new > ZERO * new.max()
+        rows, size = rows[alive], new[alive]
+        if done:
+            break
+    X[rows] = state.mean[alive]
+    return X
+
+
+def _sharpness(problem: Problem, state: State) -> np.ndarray:
+    """z_j = phi_j^T Sigma_y^-1 phi_j of all columns, those with gamma = 0 too."""
+    B = problem.Phi[:, state.rows] * np.sqrt(state.gamma)
+    H = B.T @ B / state.noise
+    H.flat[:: len(H) + 1] += 1.0
+    half = solve_triangular(np.linalg.cholesky(H), B.T @ problem.Phi, lower=True) / state.noise
+    z = (problem.Phi**2).sum(axis=0) / state.noise - (half**2).sum(axis=0)
+    return np.maximum(z, 1e-14 / state.noise)
+
+
+def type_one(evidence: Evidence, prior: Any, noise: float | None, tol: float, max_iter: int) -> Solution:
+    """x = Gamma Phi^T Sigma_y^-1 y and gamma = 1 / h'(x^2) in turn; noise = 1 / h'(|y - Phi x|^2 / n) where learned.
+
+    The objective sum_j h(x_j^2) + n h(|u|^2 / n), u = y - Phi x (eq. 15; with a given noise |u|^2 / noise + sum_j
+    h(x_j^2), eq. 4), falls with every step.
+    """
+    began = time.perf_counter()
+    history: list[Step] = []
+    problem = Problem(evidence, prior)
+    floor = FLOOR * evidence.variance if noise is None else 0.0
+    state, violation = _start(problem, noise), np.inf
+    # The largest weight that a column alone would have: a measure that does not shrink with the weights.
+    largest = float(np.sqrt(((problem.Phi.T @ problem.T) ** 2).mean(axis=1).max(initial=0.0)))
+    for _ in range(max_iter):
+        size = np.sqrt(state.square)
+        alive = size > ZERO * largest
+        if not alive.any():
+            state, violation = _nothing(state), 0.0
+            break
+        fitted = max(floor, _fitted_noise(problem, state.misfit)) if noise is None else state.noise
+        before = state.mean[alive]
+        state = problem.state(state.rows[alive], 1 / prior.slope(state.square[alive]), fitted)
+        violation = float(np.abs(state.mean - before).max() / largest)
+        value = _type_one_value(problem, state, noise)
+        history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
+        if violation <= tol and abs(np.log(state.noise / fitted)) <= tol:
+            break
+    rows = problem.rows[state.rows]
+    fit = evidence.at(rows, 1 / state.gamma, state.noise) if len(rows) else evidence.empty(state.noise)
+    final = solution(evidence, fit, floor, history, tol, violation <= tol)
+    return _judged(final, violation, tol, history[-1].objective if history else np.nan)
+
+
+def _nothing(state: State) -> State:
+    none = np.empty(0)
+    return state._replace(rows=none.astype(int), gamma=none, mean=state.mean[:0], determined=none)
+
+
+def _fitted_noise(problem: Problem, misfit: float) -> float:
+    """1 / h'(|u|^2 / n): the paper's text prints the derivative itself, but with f = 0 it has to be |u|^2 / n."""
+    mean_square = misfit / (problem.evidence.k * problem.evidence.total)
+    return float(1 / problem.prior.slope(np.array([mean_square]))[0])
+
+
+def _type_one_value(problem: Problem, state: State, noise: float | None) -> float:
+    """Half of eq. (15), or of eq. (4) divided by the noise: the negative log posterior in nats, without constants."""
+    k, total = problem.evidence.k, problem.evidence.total
+    penalty = k * float(problem.prior.h(state.square).sum())
+    if noise is None:
+        return 0.5 * (penalty + k * total * float(problem.prior.h(np.array([state.misfit / (k * total)]))[0]))
+    return 0.5 * (penalty + state.misfit / noise)

@@ -1,0 +1,397 @@
+"""Type I and Type II: one objective in two spaces, five algorithms, priors of any shape, and the sparsest solutions."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import clusters
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+
+from smaller import TypeIIClassifier, TypeIIRegressor, TypeIRegressor, maximally_sparse
+from smaller.design import as_design
+from smaller.errors import ConvergenceWarning, EmptyModelWarning
+from smaller.evidence import Evidence
+from smaller.likelihoods import Gaussian
+from smaller.objective import Posterior
+from smaller.priors import SCALE_MIXTURES, Jeffreys, Laplace, Power, Student
+from smaller.solvers.newton import newton
+from smaller.solvers.sparsest import cheapness, noiseless
+from smaller.solvers.variances import conjugate_point, log_prior, prior_slope
+
+ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
+
+
+def case(name):
+    folder = Path(os.environ.get("SMALLER_CASES", "")) / name
+    if not os.environ.get("SMALLER_CASES") or not folder.is_dir():
+        pytest.skip("SMALLER_CASES does not name the folder of reference cases")
+    return np.load(folder / "input.npz"), json.loads((folder / "reference.json").read_text())
+
+
+def sparse_problem(n=50, m=20, k=1, seed=0, noise=0.3):
+    rng = np.random.default_rng(seed)
+    Phi = rng.standard_normal((n, m))
+    X = np.zeros((m, k))
+    X[[1, 5, 9]] = rng.standard_normal((3, k)) + 1
+    Y = Phi @ X + noise * rng.standard_normal((n, k))
+    return Phi, Y[:, 0] if k == 1 else Y
+
+
+def gamma_space(Phi, y, gamma, noise):
+    """y^T S^-1 y + log|S|, written down once more."""
+    S = noise * np.eye(len(y)) + (Phi * gamma) @ Phi.T
+    return float(y @ np.linalg.solve(S, y) + np.linalg.slogdet(S)[1])
+
+
+# -- Type II: one objective
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_reaches_the_reference(algorithm):
+    """The minimum that EM, MacKay, reweighted L2 and L1, and SparseBayes 2 share, to 1e-5."""
+    data, reference = case("type2_small")
+    model = TypeIIRegressor(algorithm, noise=reference["lam"], fit_intercept=False, tol=1e-6)
+    model.fit(data["Phi"], data["y"].ravel())
+    there = reference["runs"]["numpy MacKay"]
+    found = gamma_space(data["Phi"], data["y"].ravel(), model.gamma_, model.noise_)
+    assert found == pytest.approx(there["L"], abs=1e-5)
+    assert model.support_.tolist() == there["support"]
+    assert_allclose(model.gamma_[model.support_], there["gamma"], rtol=1e-3)
+    assert_allclose(model.coef_[model.support_], there["mu"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_learns_the_references_noise(algorithm):
+    data, reference = case("type2_lambda")
+    model = TypeIIRegressor(algorithm, fit_intercept=False, tol=1e-6).fit(data["Phi"], data["y"].ravel())
+    there = reference["runs"]["polished from SB2"]
+    assert model.noise_ == pytest.approx(there["lam"], rel=1e-4)
+    assert model.evidence_ == pytest.approx(there["logml"], abs=1e-5)
+    assert model.support_.tolist() == there["support"]
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("noise", ["learn", 0.05])
+def test_all_algorithms_agree(noise, k):
+    """Also for several targets, whose rows are sparse together."""
+    Phi, Y = sparse_problem(m=12, k=k)
+    models = [TypeIIRegressor(name, noise=noise, tol=1e-6).fit(Phi, Y) for name in ALGORITHMS]
+    assert_allclose([model.evidence_ for model in models], models[0].evidence_, atol=1e-5)
+    for model in models:
+        assert_allclose(model.coef_, models[0].coef_, atol=2e-3)
+        assert model.violation_ <= 1e-6
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_both_spaces_have_one_minimum(algorithm):
+    """gamma-space, x-space and the model's own objective agree at the optimum (Wipf & Wu 2012, eqs. 5, 8, 9)."""
+    Phi, y = sparse_problem(seed=1)
+    model = TypeIIRegressor(algorithm, noise=0.1, fit_intercept=False, tol=1e-8).fit(Phi, y)
+    evidence = Evidence(as_design(Phi), y[:, None])
+    unit = evidence.columns.unit
+    in_gamma = evidence.gamma_space(model.gamma_ * unit**2, model.noise_)
+    in_x = evidence.x_space((model.coef_ * unit)[:, None], model.noise_)
+    assert in_gamma == pytest.approx(gamma_space(Phi, y, model.gamma_, model.noise_), rel=1e-10)
+    assert in_x == pytest.approx(in_gamma, rel=1e-8)
+    assert 2 * model.objective_ - len(y) * np.log(2 * np.pi) == pytest.approx(in_gamma, rel=1e-10)
+
+
+def test_x_space_lies_above_its_minimum_elsewhere():
+    Phi, y = sparse_problem(seed=1)
+    model = TypeIIRegressor(noise=0.1, fit_intercept=False, tol=1e-8).fit(Phi, y)
+    evidence = Evidence(as_design(Phi), y[:, None])
+    X = (model.coef_ * evidence.columns.unit)[:, None]
+    best = evidence.x_space(X, 0.1)
+    rng = np.random.default_rng(0)
+    for size in (1e-2, 1e-1):
+        moved = X * (1 + size * rng.standard_normal(X.shape))
+        assert evidence.x_space(moved, 0.1) > best
+
+
+@pytest.mark.parametrize("algorithm", ["em", "mackay", "reweighted-l2"])
+def test_the_objective_falls(algorithm):
+    Phi, y = sparse_problem(n=15, m=30)
+    model = TypeIIRegressor(algorithm, noise=0.05).fit(Phi, y)
+    steps = np.array([step.objective for step in model.history_])
+    assert (np.diff(steps) <= 1e-9 * np.abs(steps[:-1])).all()
+
+
+@pytest.mark.parametrize("prior", [Power(1.0), Power(0.5), Student(2.0)], ids=repr)
+def test_priors_of_the_variances_have_one_optimum(prior):
+    """f is not 0: EM and reweighted ridge end at the same point, and the objective's slope there is 0."""
+    Phi, y = sparse_problem()
+    ends = [TypeIIRegressor(name, prior=prior, noise=0.1, tol=1e-7).fit(Phi, y) for name in ("em", "reweighted-l2")]
+    assert ends[0].objective_ == pytest.approx(ends[1].objective_, abs=1e-6)
+    assert_allclose(ends[0].coef_, ends[1].coef_, atol=1e-5)
+    assert len(ends[0].support_) == Phi.shape[1]
+
+
+def test_algorithms_without_priors_say_which_have_them():
+    Phi, y = sparse_problem()
+    with pytest.raises(ValueError, match="'em', 'reweighted-l2'"):
+        TypeIIRegressor("mackay", prior="laplace").fit(Phi, y)
+
+
+def test_noise_that_collapses_is_held_and_said():
+    """More atoms than samples: every algorithm would send the noise to 0."""
+    rng = np.random.default_rng(0)
+    Phi = rng.standard_normal((12, 40))
+    y = Phi[:, 0] - Phi[:, 1]
+    for algorithm in ("fast", "mackay"):
+        with pytest.warns(ConvergenceWarning, match="fit the targets exactly"):
+            model = TypeIIRegressor(algorithm).fit(Phi, y)
+        assert model.noise_ >= 1e-9 * y.var()
+
+
+# -- the priors
+
+
+@pytest.mark.parametrize("prior", [Power(1.0), Power(0.3), Jeffreys(), Student(1.5)], ids=repr)
+def test_a_prior_is_a_maximum_over_normal_densities(prior):
+    """h(z) = min_gamma z / gamma + log gamma + f(gamma), reached at gamma = 1 / h'(z)."""
+    z = np.array([0.1, 1.0, 7.0])
+    gamma = 1 / prior.slope(z)
+    assert_allclose(z / gamma + np.log(gamma) + log_prior(prior, gamma), prior.h(z), rtol=1e-8)
+    for factor in (0.5, 2.0):
+        other = factor * gamma
+        assert (z / other + np.log(other) + log_prior(prior, other) >= prior.h(z) - 1e-9).all()
+    step = 1e-5
+    numeric = (log_prior(prior, gamma * np.exp(step)) - log_prior(prior, gamma * np.exp(-step))) / (2 * step)
+    assert_allclose(prior_slope(prior, gamma), numeric, atol=1e-5)
+    assert_allclose(conjugate_point(prior, gamma), z, rtol=1e-8)
+    assert_allclose((prior.h(z + step) - prior.h(z - step)) / (2 * step), prior.slope(z), rtol=1e-6)
+
+
+# -- Type I
+
+
+def test_a_laplace_prior_is_the_lasso():
+    """|y - Phi x|^2 / noise + sum |x_j|: half of it is the lasso with lam = 1/2 on unit columns."""
+    Phi, y = sparse_problem()
+    unit = np.linalg.norm(Phi, axis=0)
+    model = TypeIRegressor("laplace", noise=0.8, fit_intercept=False, tol=1e-9).fit(Phi, y)
+    core = Posterior(as_design(np.asfortranarray(Phi / unit)), y[:, None], Gaussian(0.8), Laplace(0.5))
+    lasso = newton(core, core.start(), 1e-12, 200).weights[:, 0] / unit
+    assert_allclose(model.coef_, lasso, atol=1e-6)
+    assert model.objective_ == pytest.approx(core.value((lasso * unit)[:, None]), rel=1e-6)
+
+
+def test_a_learned_noise_with_a_laplace_prior_is_the_square_root_lasso():
+    """min sum |x| + sqrt(n) |u|, whose noise is 2 |u| / sqrt(n): no other noise has a lower objective."""
+    Phi, y = sparse_problem()
+    unit = np.linalg.norm(Phi, axis=0)
+    model = TypeIRegressor("laplace", fit_intercept=False, tol=1e-9).fit(Phi, y)
+    u = np.linalg.norm(y - Phi @ model.coef_)
+    assert model.noise_ == pytest.approx(2 * u / np.sqrt(len(y)), rel=1e-4)
+
+    def value(x):
+        return np.abs(x * unit).sum() + np.sqrt(len(y)) * np.linalg.norm(y - Phi @ x)
+
+    best = value(model.coef_)
+    for factor in (0.5, 0.9, 1.1, 2.0):
+        other = TypeIRegressor("laplace", noise=factor * model.noise_, fit_intercept=False, tol=1e-9).fit(Phi, y)
+        assert value(other.coef_) >= best - 1e-6
+
+
+def test_a_jeffreys_prior_on_orthonormal_columns_has_a_closed_form():
+    """From least squares, |b| >= 2 sigma stays and goes to (b + sign(b) sqrt(b^2 - 4 sigma^2)) / 2."""
+    Phi = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 6)))[0]
+    b, noise = np.array([3.0, -2.5, 2.01, 1.9, 0.5, -0.1]), 1.0
+    model = TypeIRegressor("jeffreys", noise=noise, fit_intercept=False, tol=1e-10).fit(Phi, Phi @ b)
+    expected = np.where(np.abs(b) >= 2, (b + np.sign(b) * np.sqrt(np.maximum(b**2 - 4, 0))) / 2, 0)
+    # The start is a ridge regression, so that coordinates at the very edge may be lost.
+    assert_allclose(model.coef_[[0, 1, 3, 4, 5]], expected[[0, 1, 3, 4, 5]], atol=1e-5)
+
+
+def test_a_gaussian_prior_is_ridge():
+    Phi, y = sparse_problem()
+    unit = np.linalg.norm(Phi, axis=0)
+    model = TypeIRegressor("gaussian", noise=0.7, fit_intercept=False).fit(Phi, y)
+    B = Phi / unit
+    assert_allclose(model.coef_ * unit, np.linalg.solve(B.T @ B + 0.7 * np.eye(20), B.T @ y), rtol=1e-6)
+
+
+@pytest.mark.parametrize("prior", ["laplace", "student", "lp"])
+@pytest.mark.parametrize("noise", ["learn", 0.5])
+def test_type_one_falls(prior, noise):
+    Phi, y = sparse_problem()
+    steps = np.array([step.objective for step in TypeIRegressor(prior, noise=noise).fit(Phi, y).history_])
+    assert (np.diff(steps) <= 1e-8).all()
+
+
+def test_any_object_with_h_and_its_slope_is_a_prior():
+    class Mine:
+        def h(self, z):
+            return np.log1p(z)
+
+        def slope(self, z):
+            return 1 / (1 + z)
+
+    Phi, y = sparse_problem()
+    assert TypeIRegressor(Mine()).fit(Phi, y).score(Phi, y) > 0.9
+    with pytest.raises(ValueError, match="slope"):
+        TypeIRegressor(object()).fit(Phi, y)
+    with pytest.raises(ValueError, match="'jeffreys'"):
+        TypeIRegressor("jeffrey").fit(Phi, y)
+
+
+@pytest.mark.parametrize("prior", sorted(SCALE_MIXTURES))
+def test_type_one_of_several_targets_is_sparse_in_rows(prior):
+    Phi, Y = sparse_problem(k=3)
+    model = TypeIRegressor(prior, noise=0.5).fit(Phi, Y)
+    kept = np.zeros(20, dtype=bool)
+    kept[model.support_] = True
+    assert (model.coef_[:, ~kept] == 0).all()
+    assert (model.coef_[:, kept] != 0).all()
+
+
+@pytest.mark.parametrize("model", [TypeIIRegressor(), TypeIIRegressor("mackay"), TypeIRegressor("jeffreys")], ids=repr)
+def test_units_and_repetitions(model):
+    """Rescaled columns and targets, and rows given twice instead of weighted, change nothing but units."""
+    Phi, y = sparse_problem()
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    expected = model.fit(Phi, y, sample_weight=weight)
+    coef, noise, support = expected.coef_, expected.noise_, expected.support_
+    scale, many = 10.0 ** (np.arange(20) % 5 - 2), np.repeat(np.arange(len(y)), weight)
+    found = model.fit(Phi[many] * scale, 100 * y[many] + 3)
+    assert_array_equal(found.support_, support)
+    assert_allclose(found.coef_ * scale, 100 * coef, rtol=1e-4)
+    assert found.noise_ == pytest.approx(1e4 * noise, rel=1e-4)
+
+
+# -- the sparsest solution
+
+
+def dictionary(seed, n=30, groups=12, per=7, angle=0.01, active=4, inside=3):
+    """Clusters of columns; coefficients of random signs in some of them."""
+    rng = np.random.default_rng(seed)
+    centres = rng.standard_normal((n, groups))
+    centres /= np.linalg.norm(centres, axis=0)
+    Phi = np.repeat(centres, per, axis=1) + angle / np.sqrt(n) * rng.standard_normal((n, groups * per))
+    x = np.zeros(groups * per)
+    for cluster in rng.choice(groups, active, replace=False):
+        chosen = cluster * per + rng.choice(per, inside, replace=False)
+        while abs(x[chosen].sum()) < 0.5:
+            x[chosen] = rng.choice([-1.0, 1.0], inside) * rng.uniform(0.5, 1.5, inside)
+    return Phi, x
+
+
+def test_clustered_dictionaries_are_solved_where_l1_fails():
+    """Theorem 2 of Wipf & Wu (2012); the experiment of that name has more of it."""
+    plain = ours = 0
+    for seed in range(10):
+        Phi, x = dictionary(seed, n=40, groups=15, per=8, inside=4)
+        found = maximally_sparse(Phi, Phi @ x)
+        plain += np.array_equal(np.flatnonzero(found.plain), np.flatnonzero(x))
+        ours += np.array_equal(found.support, np.flatnonzero(x))
+        assert len(found.support) <= np.count_nonzero(found.plain)
+        assert found.residual < 1e-6
+    assert plain <= 2
+    assert ours == 10
+
+
+def test_the_reference_dictionary_is_solved():
+    data, reference = case("clustered_noiseless")
+    y = data["y"].ravel()
+    found = maximally_sparse(data["Phi"], y)
+    assert found.support.tolist() == reference["instance_results"]["true_support"]
+    assert_allclose(found.x, data["x_true"].ravel(), atol=1e-6)
+    plain = reference["instance_results"]["l1"]
+    assert np.abs(found.plain).sum() == pytest.approx(plain["l1_norm"], rel=1e-6)
+    for setting in ((0.1, 0.5), (0.01, 1.0), (0.001, 2.0)):
+        sizes = [np.count_nonzero(attempt.x) for attempt in noiseless(data["Phi"], y, *setting, 15)]
+        assert sizes[0] == len(plain["support"])
+        assert sizes[-1] == 5
+
+
+def test_weights_are_those_of_the_paper():
+    """eta(x; alpha, 1/2) is the slope of g_II in |x_i| as alpha goes to 0 (eqs. 19-20)."""
+    rng = np.random.default_rng(0)
+    Phi, x = rng.standard_normal((4, 6)), np.array([0.0, 1.0, 0, -2.0, 0.5, 3.0])
+    S = 1e-3 * np.eye(4) + (Phi * x**2) @ Phi.T
+    assert_allclose(cheapness(Phi, x, 1e-3), np.diag(Phi.T @ np.linalg.inv(S) @ Phi), rtol=1e-8)
+
+
+def test_noisy_data_keep_the_support():
+    rng = np.random.default_rng(2)
+    Phi = rng.standard_normal((40, 80))
+    x = np.zeros(80)
+    x[[3, 30, 60]] = 2.0, -1.5, 1.0
+    y = Phi @ x + 0.1 * rng.standard_normal(40)
+    found = maximally_sparse(Phi, y, noise=0.01)
+    assert found.support.tolist() == [3, 30, 60]
+    assert len(found.support) <= np.count_nonzero(found.plain)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+def test_units_of_a_dictionary_do_not_matter(scale):
+    Phi, x = dictionary(1)
+    sizes = 10.0 ** (np.arange(len(x)) % 4)
+    expected, found = maximally_sparse(Phi, Phi @ x), maximally_sparse(Phi * sizes, scale * (Phi @ x))
+    assert_allclose(found.x * sizes, scale * expected.x, atol=1e-6 * scale)
+
+
+def test_what_cannot_be_solved_is_said():
+    Phi, _ = dictionary(0, groups=4, per=3)
+    with pytest.raises(ValueError, match="span"):
+        maximally_sparse(Phi, np.random.default_rng(0).standard_normal(30))
+    with pytest.raises(ValueError, match="alpha"):
+        maximally_sparse(Phi, Phi[:, 0], alpha=-1.0)
+    assert maximally_sparse(Phi, np.zeros(30)).support.tolist() == []
+
+
+# -- classification
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("alpha", [None, (0.05, 0.5)])
+def test_the_classifier_goes_down_to_a_stationary_point(m, alpha):
+    """Theorems 3 and 5: the objective falls, and at its end the L1 problem with the end's own weights is solved."""
+    X, y = clusters(n=120, m=m, p=8)
+    model = TypeIIClassifier(alpha=alpha, tol=1e-12).fit(X, y)
+    assert (np.diff(model.history_) <= 1e-9 * np.abs(model.history_[:-1])).all()
+    assert model.dual_gap_ <= 1e-8
+    assert 0 < len(model.support_) < 8
+    assert model.score(X, y) > 0.5
+
+
+def test_the_objective_of_theorem_three():
+    """psi(x) + 1/2 sum x^2 / gamma + 1/2 log|I + Phi Gamma Phi^T / 4|, at the model's own x and gamma."""
+    X, y = clusters(n=80, m=2, p=5)
+    model = TypeIIClassifier(fit_intercept=False, tol=1e-12).fit(X, y)
+    p = expit(X @ model.coef_[0])
+    psi = -np.log(np.where(y == 1, p, 1 - p)).sum()
+    S, x, gamma = model.support_, model.coef_[0], model.gamma_
+    logdet = np.linalg.slogdet(np.eye(80) + (X * gamma) @ X.T / 4)[1]
+    assert model.objective_ == pytest.approx(psi + 0.5 * (x[S] ** 2 / gamma[S]).sum() + 0.5 * logdet, rel=1e-6)
+    z = np.diag(X.T @ np.linalg.inv(4 * np.eye(80) + (X * gamma) @ X.T) @ X)
+    assert_allclose(gamma[S], np.abs(x[S]) / np.sqrt(z[S]), rtol=1e-3)
+    slope = X.T @ (p - y)
+    assert_allclose(slope[S], -np.sqrt(z[S]) * np.sign(x[S]), rtol=1e-3)
+
+
+def test_smaller_strengths_of_theorem_five_are_sparser():
+    X, y = clusters(n=150, m=2, p=10, spread=1.0)
+    sizes = [len(TypeIIClassifier(alpha=(a, a)).fit(X, y).support_) for a in (0.5, 0.01)]
+    assert sizes[1] <= sizes[0]
+    with pytest.raises(ValueError, match="alpha"):
+        TypeIIClassifier(alpha=(1.0,)).fit(X, y)
+
+
+def test_units_do_not_matter_to_the_classifier():
+    X, y = clusters(n=80, m=3)
+    scale = 10.0 ** np.arange(-3, 3)
+    expected, found = TypeIIClassifier().fit(X, y), TypeIIClassifier().fit(X * scale, y)
+    assert_array_equal(found.support_, expected.support_)
+    assert_allclose(found.predict_proba(X * scale), expected.predict_proba(X), atol=1e-5)
+
+
+def test_inputs_without_a_say_leave_an_empty_classifier():
+    X = np.repeat(np.random.default_rng(0).standard_normal((20, 3)), 2, axis=0)
+    y = np.arange(40) % 2
+    with pytest.warns(EmptyModelWarning, match="class frequencies"):
+        model = TypeIIClassifier().fit(X, y)
+    assert_allclose(model.predict_proba(X), 0.5)
