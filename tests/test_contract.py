@@ -444,11 +444,12 @@ def test_weights_and_offsets_are_routed_through_cross_validation(routing, data):
     X, y = data
     rng = np.random.default_rng(1)
     weight, offset = rng.uniform(0.0, 2, len(y)), rng.normal(size=(len(y), 3))
-    model = SMLR().set_fit_request(sample_weight=True, offset=True).set_score_request(sample_weight=True)
+    model = SMLR().set_fit_request(sample_weight=True, offset=True)
+    model.set_score_request(sample_weight=True, offset=True)
     found = cross_validate(model, X, y, cv=KFold(3), params={"sample_weight": weight, "offset": offset})
     for score, (train, test) in zip(found["test_score"], KFold(3).split(X), strict=True):
         by_hand = SMLR().fit(X[train], y[train], sample_weight=weight[train], offset=offset[train])
-        assert score == pytest.approx(by_hand.score(X[test], y[test], sample_weight=weight[test]), abs=1e-12)
+        assert score == pytest.approx(by_hand.score(X[test], y[test], weight[test], offset[test]), abs=1e-12)
 
 
 # -- storage of the inputs

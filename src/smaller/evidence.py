@@ -21,6 +21,10 @@ LOG_2PI = float(np.log(2 * np.pi))
 CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
 
 
+# Relative to the diagonal, tried in turn: rounding may leave nearly collinear columns just short of positive definite.
+RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
+
+
 class Columns:
     """The columns of a design, weighted, centred (where there is an intercept) and in units of their norms."""
 
@@ -66,8 +70,11 @@ def inverse(H: np.ndarray) -> tuple[np.ndarray, float]:
     """H^-1 and log|H| of a positive definite matrix, by Cholesky."""
     if not len(H):
         return H, 0.0
-    L, failed = dpotrf(H, lower=1)
-    if failed:
+    for ridge in RIDGES:
+        L, failed = dpotrf(H + ridge * np.diag(H.diagonal()) if ridge else H, lower=1)
+        if not failed:
+            break
+    else:
         raise LinAlgError("the posterior precision is not positive definite")
     logdet = 2 * float(np.log(L.diagonal()).sum())
     half, _ = dpotri(L, lower=1)  # above its diagonal are the zeros of L

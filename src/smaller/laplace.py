@@ -13,6 +13,10 @@ from .evidence import LOG_2PI, Columns, Quality, inverse
 
 NEWTON = 100  # steps to a mode; a handful do
 
+# Precision of the intercept's prior. Were it flat, separable classes would have evidence without bound: the intercepts
+# that separate them spread with the weights.
+BROAD = 1e-4
+
 
 class Mode(NamedTuple):
     """The Laplace approximation of the weights of some columns, in the units of :class:`Columns`."""
@@ -104,7 +108,7 @@ class LaplaceEvidence:
         """Newton's method from V, with the evidence at its end; Phi are the columns from :meth:`take`."""
         n, free = len(self.s), int(self.columns.design.intercept)
         A = np.column_stack([Phi, np.ones(n)]) if free else Phi
-        penalty = np.append(alpha, np.zeros(free))[:, None]
+        penalty = np.append(alpha, np.full(free, BROAD * len(self.contrast)))[:, None]
         V = np.zeros((len(penalty), self.k)) if V is None else V
         F = A @ V
         P, loss = self._likelihood(F)
