@@ -91,7 +91,7 @@ def test_regression_ends_where_the_plain_iteration_ends(seed, noise):
     rng = np.random.default_rng(seed)
     H = rng.standard_normal((50, 15)) @ (np.eye(15) + 0.4 * rng.standard_normal((15, 15)))
     y = H[:, :4] @ [2.0, -1.0, 0.6, 0.3] + 0.5 * rng.standard_normal(50)
-    expected = plain_em(H, y, np.linalg.lstsq(H, y)[0], noise)
+    expected = plain_em(H, y, np.linalg.lstsq(H, y, rcond=None)[0], noise)
     model = JeffreysRegressor(noise="learn" if noise is None else noise, fit_intercept=False, tol=1e-9).fit(H, y)
     assert_allclose(model.coef_, expected, atol=1e-9)
     assert model.n_iter_ < 200
@@ -100,7 +100,7 @@ def test_regression_ends_where_the_plain_iteration_ends(seed, noise):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_probit_ends_where_the_plain_iteration_ends(seed):
     X, t = binary(n=90, seed=seed)
-    start = np.linalg.lstsq(X, 2.0 * t - 1)[0]
+    start = np.linalg.lstsq(X, 2.0 * t - 1, rcond=None)[0]
     objective = MixturePosterior(as_design(X), t, Probit(), JeffreysMixture())
     start = stretched(objective, Start(np.arange(8), start, 0.0)).w
     expected = plain_em(X, t, start, probit=True)
@@ -395,7 +395,7 @@ def test_least_squares_is_the_start_where_it_is_well_posed():
     X, y = linear()
     objective = MixturePosterior(as_design(X, True), y, Gaussian(), JeffreysMixture(), learn=True)
     start = Ridge(objective).start(y)
-    expected = np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y)[0]
+    expected = np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y, rcond=None)[0]
     assert_allclose(np.append(start.w, start.b), expected, rtol=1e-7)
     assert_allclose(start.spent, 12 / 79)
 

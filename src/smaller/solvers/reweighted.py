@@ -204,7 +204,7 @@ class _Run:
         o, p = self.objective, self.point
         U = np.sqrt(p.gamma)
         try:
-            D = U * cho_solve(cho_factor(A, check_finite=False), U * slope, check_finite=False)
+            D = U * _cholesky_solve(A, U * slope)
         except LinAlgError:
             return False
         relative = D / p.w
@@ -260,9 +260,14 @@ class _Run:
 def _solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
     """A^-1 g by Cholesky, overwriting A only if that succeeds."""
     try:
-        return cho_solve(cho_factor(A, check_finite=False), g, check_finite=False)
+        return _cholesky_solve(A, g)
     except LinAlgError:
         return solve_semidefinite(A, g)
+
+
+def _cholesky_solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """A^-1 g; older releases of SciPy refuse systems without unknowns."""
+    return cho_solve(cho_factor(A, check_finite=False), g, check_finite=False) if len(g) else g
 
 
 class Spread(NamedTuple):
