@@ -50,7 +50,10 @@ class Ridge:
             G = design.outer(self.root, mean, self.unit**-2.0, self.rows)
         else:
             G = design.spread(objective.s, mean, self.rows) / np.outer(self.unit, self.unit)
-        self.values, self.vectors = eigh(G, check_finite=False) if len(G) else (np.zeros(0), G)
+        self.values: np.ndarray = np.zeros(0)
+        self.vectors: np.ndarray = G
+        if len(G):
+            self.values, self.vectors = eigh(G, check_finite=False)
         largest = self.values.max(initial=0.0)
         keep = self.values > 1e-14 * max(1, len(G)) * largest
         self.values, self.vectors = self.values[keep], self.vectors[:, keep]
