@@ -1,12 +1,13 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
+__version__ = "0.1.0"
+
 from . import bounds, decision
 from .comparison import EvidenceSearch
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
+from .persist import load, save
 from .tuning import SMLRCV, Path, path
-
-__version__ = "0.1.0"
 
 __all__ = [
     "RMLR",
@@ -18,5 +19,7 @@ __all__ = [
     "__version__",
     "bounds",
     "decision",
+    "load",
     "path",
+    "save",
 ]
