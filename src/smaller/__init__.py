@@ -7,6 +7,7 @@ from .comparison import EvidenceSearch
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
+from .report import report
 from .tuning import SMLRCV, Path, path
 
 __all__ = [
@@ -21,5 +22,6 @@ __all__ = [
     "decision",
     "load",
     "path",
+    "report",
     "save",
 ]
