@@ -11,6 +11,9 @@ def main() -> int:
     """Run the command, or say what it needs."""
     try:
         from .cli import run
+    except KeyboardInterrupt:
+        print("error: Interrupted; no file was changed.", file=sys.stderr)
+        return 130
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("smaller"):
             raise

@@ -21,23 +21,23 @@ def run(arguments: Sequence[str]) -> int:
     warnings.simplefilter("ignore", DeprecationWarning)
     warnings.simplefilter("ignore", FutureWarning)
     try:
-        app(args=list(arguments), prog_name="smaller", standalone_mode=False)
-    except typer.Exit as stop:
-        return int(stop.exit_code)
+        code = app(args=list(arguments), prog_name="smaller", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
-        complain("Interrupted; no file was changed.")
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output left, as head does
         sys.stderr.close()
         return 0
     except Exception as error:
         return _failed(error)
-    return 0
+    if code == INTERRUPTED:  # some versions of typer return it, some raise
+        complain("Interrupted; no file was changed.")
+    return code
 
 
 def _failed(error: Exception) -> int:
     if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # wrong usage, found by the parser
-        complain(f"{error.format_message()} See smaller --help.")
+        if error.format_message():  # empty where the help was shown instead
+            complain(f"{error.format_message()} See smaller --help.")
         return 2
     if not isinstance(error, (ValueError, OSError, MemoryError, ImportError)):
         raise error

@@ -134,7 +134,7 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
         complain(f"the priors of these rows are estimated as {told}.", "note")
     else:
         found = options.priors(text, classes)
-    return decision.shift_priors(P, training, found, classes=classes)
+    return decision.shift_priors(P, found, training, classes=classes)
 
 
 def _kept_columns(data: Path, names: list[str]) -> dict[str, np.ndarray]:
@@ -243,7 +243,7 @@ def path(
         entered = ", ".join(new[:4]) + (f" and {len(new) - 4} more" if len(new) > 4 else "")
         rows.append([f"{lam:.4g}", kept, f"{gap:.0e}", entered])
         before = now
-    grid(["lam", "kept", "gap", "enter here"], rows)
+    grid(["lam", "kept", "gap", "enter here"], rows, texts=(3,))
     if output is not None:
         _write_weights(found, names, output)
 
@@ -298,7 +298,7 @@ def list_datasets(
     """List the data sets of the papers, or write one as CSV to try the commands on."""
     known = datasets.available()
     if name is None:
-        grid(["name", "where"], [[key, where or "not here"] for key, where in known.items()])
+        grid(["name", "where"], [[key, where or "not here"] for key, where in known.items()], texts=(0, 1))
         return
     choose("name", name, known)
     _write_dataset(getattr(datasets, f"load_{name}")(), output or Path(f"{name}.csv"))

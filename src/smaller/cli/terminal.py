@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +12,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
-out = Console(highlight=False, soft_wrap=True)
+WIDE = 200  # characters of a table that goes to a file or to another program
+
+out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -31,7 +34,7 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
     """Progress of something that may take longer than a second; the value is called with what is done so far."""
     columns = [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
     columns += [BarColumn(), MofNCompleteColumn()] if total else []
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task(escape(what), total=total)
 
         def tick(done: int | None = None) -> None:
@@ -43,11 +46,12 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
         yield tick
 
 
-def grid(headings: list[str], rows: list[list[Any]], title: str | None = None) -> None:
-    """A table; the first column is text, the others are numbers."""
-    table = Grid(title=title, title_justify="left", box=None, pad_edge=False, padding=(0, 3, 0, 0))
+def grid(headings: list[str], rows: list[list[Any]], texts: tuple[int, ...] = (0,)) -> None:
+    """A table; the columns numbered in `texts` are words, which may be folded, the others numbers."""
+    table = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if number == 0 else "right", no_wrap=number > 0)
+        words = number in texts
+        table.add_column(heading, justify="left" if words else "right", no_wrap=not words, overflow="fold")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
     out.print(table)
