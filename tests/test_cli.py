@@ -304,6 +304,8 @@ def test_datasets_are_listed_and_written(capsys):
         ("fit flowers.xlsx", "has an ending that is not known; known are .csv", 1),
         ("predict flowers.csv new.csv", "flowers.csv is not a model file", 1),
         ("predict nothing.model new.csv", "No such file", 1),
+        ("fit flowers.csv -o no/such/folder/one.model", "There is no folder no/such/folder", 1),
+        ("fit flowers.csv -o flowers.csv", "a file that is read; name another file", 1),
         ("fit", "Missing argument", 2),
         ("fit flowers.csv --folds 3", "No such option", 2),
         ("ftt", "No such command", 2),
@@ -353,6 +355,26 @@ def test_new_tables_that_do_not_fit_the_model_say_why(capsys):
     _, err = smaller_command("predict one.model new.csv --costs setosa:rose=2", capsys, code=1)
     assert "There is no class 'rose'" in err
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda notes: notes.clear(),
+        lambda notes: notes["columns"]["names"].pop(),
+        lambda notes: notes["columns"].update(names=[1, 2, 3, 4]),
+        lambda notes: notes["columns"].update(fill={"sepal length": [1]}),
+        lambda notes: notes.update(scaling={"mean": np.zeros(3), "scale": np.ones(3)}),
+        lambda notes: notes["training"].update(priors=["a", "b", "c"]),
+    ],
+)
+def test_notes_that_do_not_fit_the_model_are_refused(change, capsys):
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    model, notes = load_with_notes("one.model")
+    change(notes)
+    smaller.save(model, "odd.model", notes)
+    _, err = smaller_command("predict odd.model new.csv", capsys, code=1)
+    assert "notes that the command does not understand" in err
 
 
 def test_a_plain_model_of_python_is_not_guessed_at(capsys):

@@ -80,12 +80,23 @@ def fit(
 ) -> None:
     """Fit a model to a table and save it."""
     _check_task(task)
+    _check_place(output, data)
     table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
     fitted = models.fit(table, model, task, Settings(lam, basis, standardize), data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
     show(_facts(fitted, table.X, as_classes(table.y), data.name, brief=True))
     say(f"\nThe model: {output}. Next:  smaller predict {output} NEW.csv -o OUT.csv")
+
+
+def _check_place(output: Path | None, *inputs: Path) -> None:
+    """Refuse, before the work starts, to write where that cannot be or would destroy what is read."""
+    if output is None:
+        return
+    if not output.parent.is_dir():
+        raise ValueError(f"There is no folder {output.parent} to write {output.name} to; make it first.")
+    if output.is_dir() or any(output.resolve() == file.resolve() for file in inputs):
+        raise ValueError(f"{output} is a folder, or a file that is read; name another file to write to.")
 
 
 def _check_task(task: str | None) -> None:
@@ -113,6 +124,7 @@ def predict(
     keep: Annotated[list[str] | None, option("A column of the data to repeat in the output.")] = None,
 ) -> None:
     """Predict the rows of a table: the decision, the probability of each class, and what was rejected."""
+    _check_place(output, model, data)
     fitted = models.load(model)
     table = models.read(data, columns=fitted.columns)
     with working("Predicting"):
@@ -183,6 +195,7 @@ def report(
     ),
 ) -> None:
     """Write a page about a model on labelled data: what it kept, its errors, and how sure one can be."""
+    _check_place(output, model, data)
     fitted = models.load(model)
     table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
     found = Report(_facts(fitted, table.X, as_classes(table.y), data.name))
@@ -232,6 +245,7 @@ def path(
     impute: Impute = False,
 ) -> None:
     """Show which columns enter as the prior weakens."""
+    _check_place(output, data)
     table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
     model_for(task_of(table.y), None, Settings())
     with working(f"Following {strengths} strengths"):

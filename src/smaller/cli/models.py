@@ -45,9 +45,25 @@ def load(path: Path) -> Fitted:
             "there with smaller.load, or fit with smaller fit."
         )
     try:
-        return Fitted(model, Columns(**notes["columns"]), notes["scaling"], notes["training"])
-    except (KeyError, TypeError) as error:
+        fitted = Fitted(model, Columns(**notes["columns"]), notes["scaling"], notes["training"])
+        _check(fitted)
+    except Exception as error:  # notes can be anything
         raise ModelFileError(f"{path} has notes that the command does not understand ({error}).") from None
+    return fitted
+
+
+def _check(fitted: Fitted) -> None:
+    """Refuse notes that do not fit the model."""
+    inputs, p = fitted.columns.inputs, fitted.model.n_features_in_
+    texts = [fitted.columns.names, *fitted.columns.categories.values()]
+    if len(inputs) != p or not all(isinstance(text, str) for part in texts for text in part):
+        raise ValueError(f"its columns are not the {p} inputs of the model")
+    if not all(isinstance(value, (str, float)) for value in fitted.columns.fill.values()):
+        raise ValueError("values to impute are neither numbers nor text")
+    if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
+        raise ValueError("its scaling does not fit its columns")
+    if len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
+        raise ValueError("its priors do not fit its classes")
 
 
 def read(path: Path, what: str = "Reading", **wanted: Any) -> Table:
