@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark ones first.
@@ -91,14 +90,19 @@ def _path(facts: dict) -> dict:
         for lam, value in zip(found["lams"], curve["values"], strict=True)
     ]
     scale = {"type": "log", "reverse": True, "nice": False}
-    x = _axis("lam", "strength of the prior (weaker to the right)", scale=scale, axis={"format": ".2~g"})
+    x = _axis(
+        "lam",
+        "strength of the prior (weaker to the right)",
+        scale=scale,
+        axis={"format": ".2~g", "labelOverlap": "greedy", "labelSeparation": 8},
+    )
     lines = {"mark": {"type": "line", "tooltip": True},
              "encoding": {"x": x, "y": _axis("weight", "weight per standard deviation"), "detail": {"field": "curve"},
                           "color": {"field": "name", "type": "nominal", "title": None,
                                     "scale": {"range": COLOURS},
                                     "legend": {"orient": "bottom", "columns": 2, "labelLimit": 160}}}}  # fmt: skip
     layers = [lines]
-    if math.isfinite(found["lam"]) and min(found["lams"]) <= found["lam"] <= max(found["lams"]):
+    if found["lam"] is not None:
         layers.append({"mark": {"type": "rule", "strokeDash": [3, 3], "color": "#555555"},
                        "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}})  # fmt: skip
     layers.append({"mark": {"type": "rule", "color": COLOURS[1], "strokeWidth": 2},

@@ -18,7 +18,7 @@ from ..ranking import calibration, calibration_error, what_is_kept
 from ..tuning import Path, path
 
 LISTED = 60  # weights shown
-CURVES = 12  # columns drawn in the path
+CURVES = 8  # columns drawn in the path: as many as there are colours to tell apart
 POINTS = 200  # of the risk-coverage curve
 NUMBERS = 60_000  # probabilities that travel with the page
 PATH_SIZE = 4_000_000  # entries of X beyond which no path is computed unasked
@@ -223,12 +223,15 @@ def _drawn(found: Path, inner, X, names: np.ndarray, labels: list[str]) -> dict[
         if W[:, k, j].any()
     ]
     kept = [np.flatnonzero(W_at.any(axis=0))[:40] for W_at in W]
+    lam = float(getattr(inner, "lam_", getattr(inner, "lam", np.nan)))
+    within = found.lams[-1] <= lam <= found.lams[0]
     return {
         "lams": found.lams.tolist(),
         "kept": found.n_kept.tolist(),
         "curves": curves,
         "names": [[str(columns[j]) for j in at] for at in kept],
-        "lam": float(getattr(inner, "lam_", getattr(inner, "lam", np.nan))),
+        "lam": lam if within else None,
+        "at": int(np.abs(np.log(found.lams / lam)).argmin()) if within else len(found.lams) // 2,
     }
 
 
