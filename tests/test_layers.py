@@ -9,7 +9,7 @@ import smaller
 
 # From the ground up. A name is a module or a sub-package of smaller; a new one gets its place here.
 LAYERS = [
-    {"errors"},
+    {"errors", "atomic"},
     {"_core"},
     {"design"},
     {"basis"},
@@ -23,9 +23,10 @@ LAYERS = [
     {"multinomial", "adaptive", "dualspace", "relevance", "recovery", "gated"},
     {"tuning", "marginal"},
     {"bounds"},
-    {"datasets", "synthetic", "persist"},
+    {"datasets", "synthetic", "persist", "tables", "ranking"},
     {"plots", "report"},
     {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

@@ -21,7 +21,7 @@ from smaller.likelihoods import Gaussian
 from smaller.objective import Posterior
 from smaller.posterior_evidence import marginal_evidence, ridge_evidence
 from smaller.priors import Normal
-from smaller.solvers import null_point
+from smaller.solvers import marginal, null_point
 from smaller.solvers.marginal import criterion, fixed_point, size, steepest
 from smaller.solvers.smooth import smooth
 
@@ -335,3 +335,9 @@ def test_independent_references(name):
     coef = np.asarray(expected["a"])[None, 1:] if binary else np.asarray(expected["weights"]).T
     assert_allclose(model.lam_, expected["lam" if binary else "alpha_final"], rtol=1e-8)
     assert_allclose(model.coef_, coef, atol=1e-8)
+
+
+@pytest.mark.parametrize("f", [-1e-18, 1e-18, -0.5, 0.5])
+def test_a_step_that_rounding_swallows_does_not_lead_to_strength_zero(f):
+    """At a rough accuracy the fixed point may be hit to the last bit while it is enclosed from one side only."""
+    assert np.isfinite(marginal._Search().step(3.0, f, np.ones(2)))

@@ -1,16 +1,18 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
+__version__ = "0.1.0"
+
 from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
+from .persist import load, save
 from .recovery import SparseSolution, maximally_sparse
 from .relevance import RVMClassifier, RVMRegressor
+from .report import report
 from .tuning import SMLRCV, Path, path
-
-__version__ = "0.1.0"
 
 __all__ = [
     "RMLR",
@@ -31,6 +33,9 @@ __all__ = [
     "__version__",
     "bounds",
     "decision",
+    "load",
     "maximally_sparse",
     "path",
+    "report",
+    "save",
 ]

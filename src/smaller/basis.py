@@ -64,19 +64,23 @@ class Polynomial(BaseEstimator):
         # A sparse matrix of them needs little, but each still has a weight.
         rows = 1 if sparse.issparse(X) else n
         _refuse_if_too_large(rows, count, X.dtype.itemsize, f"a polynomial basis of degree {self.degree}")
-        products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
-        self._products: Any = products.fit(X)
-        self.n_columns_ = products.n_output_features_
+        self.n_inputs_ = p
+        self.n_columns_ = self._products().n_output_features_
         return self
 
     def transform(self, X, columns: np.ndarray | None = None):
         """The products, or some of them."""
-        Phi = self._products.transform(X)
+        Phi = self._products().transform(X)
         return Phi if columns is None else Phi[:, columns]
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """Names such as "x0 x1" and "x0^2"."""
-        return self._products.get_feature_names_out(inputs)
+        return self._products().get_feature_names_out(inputs)
+
+    def _products(self) -> Any:
+        """They follow from the number of inputs, so nothing else of them is kept."""
+        products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
+        return products.fit(np.zeros((1, self.n_inputs_)))
 
 
 def _poly(X, centers, gamma, degree, coef0):

@@ -22,6 +22,10 @@ class RejectionWarning(UserWarning):
     """A target of the reject option cannot be met: every sample will be rejected."""
 
 
+class ModelFileError(ValueError):
+    """A file is not a model that this version can read, or a model has parts that no file can hold."""
+
+
 class Status(Enum):
     """How a solve ended; each value is the sentence that the user reads."""
 
@@ -84,6 +88,7 @@ __all__ = [
     "CompiledCoreWarning",
     "ConvergenceWarning",
     "EmptyModelWarning",
+    "ModelFileError",
     "RejectionWarning",
     "Status",
     "choose",

@@ -109,7 +109,9 @@ class _Search:
             self.above, self.below = x, self.below if self.below < x else -np.inf
         step = self._secant(x, f, signs)
         self.last = x, f, signs
-        return step if self.below < x + step < self.above else (self.below + self.above) / 2 - x
+        halfway = (self.below + self.above) / 2 - x
+        # A step lost in the rounding of x does not leave the interval, and half of an infinite one leads nowhere.
+        return step if self.below < x + step < self.above or not np.isfinite(halfway) else halfway
 
     def _secant(self, x: float, f: float, signs: np.ndarray) -> float:
         """f itself is the plain step; where the support stays the same the slope of the curve is known as well."""

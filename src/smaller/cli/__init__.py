@@ -1,0 +1,52 @@
+"""The command line: from a file to a model, to predictions, to a report."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+
+import typer
+
+from .commands import app
+from .terminal import complain
+
+INTERRUPTED = 130  # as shells report a program that Ctrl-C ended
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command: 0 is success, 1 a problem with data or model, 2 wrong usage, 130 Ctrl-C."""
+    warnings.showwarning = _note
+    warnings.simplefilter("default")
+    warnings.simplefilter("ignore", DeprecationWarning)
+    warnings.simplefilter("ignore", FutureWarning)
+    try:
+        code = app(args=list(arguments), prog_name="smaller", standalone_mode=False) or 0
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except BrokenPipeError:  # the reader of our output left, as head does
+        sys.stderr.close()
+        return 0
+    except Exception as error:
+        return _failed(error)
+    if code == INTERRUPTED:  # some versions of typer return it, some raise
+        complain("Interrupted; no file was changed.")
+    return code
+
+
+def _failed(error: Exception) -> int:
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # wrong usage, found by the parser
+        if error.format_message():  # empty where the help was shown instead
+            complain(f"{error.format_message()} See smaller --help.")
+        return 2
+    if not isinstance(error, (ValueError, OSError, MemoryError, ImportError)):
+        raise error
+    complain(str(error) or type(error).__name__)
+    return 1
+
+
+def _note(message, category, filename, lineno, file=None, line=None) -> None:
+    complain(str(message), "note")
+
+
+__all__ = ["app", "run"]

@@ -1,0 +1,102 @@
+"""Model files of the command line: a model, and how a table becomes its inputs."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .. import persist
+from ..errors import ModelFileError
+from ..ranking import Settings, as_classes, model_for, task_of
+from ..tables import Columns, Table, read_table
+from .terminal import working
+
+SPARSE_BELOW = 0.1  # of the weights: fewer are saved as a sparse matrix
+
+
+class Fitted(NamedTuple):
+    """A model with all that is needed to use it on a file."""
+
+    model: Any
+    columns: Columns
+    scaling: dict[str, np.ndarray] | None  # of the inputs, for bases that need it
+    training: dict[str, Any]
+
+    def inputs(self, X) -> Any:
+        """X in the units of the model."""
+        return X if self.scaling is None else (X - self.scaling["mean"]) / self.scaling["scale"]
+
+    def save(self, path: Path) -> None:
+        """Write the model file."""
+        notes = {"columns": self.columns.as_notes(), "scaling": self.scaling, "training": self.training}
+        persist.save(self.model, path, notes)
+
+
+def load(path: Path) -> Fitted:
+    """Read a model file that the command wrote, or one that smaller.save wrote of a plain model."""
+    model, notes = persist.load_with_notes(path)
+    if notes is None:
+        raise ModelFileError(
+            f"{path} has a model but not how a table becomes its inputs, as smaller.save wrote it from Python; use it "
+            "there with smaller.load, or fit with smaller fit."
+        )
+    try:
+        fitted = Fitted(model, Columns(**notes["columns"]), notes["scaling"], notes["training"])
+        _check(fitted)
+    except Exception as error:  # notes can be anything
+        raise ModelFileError(f"{path} has notes that the command does not understand ({error}).") from None
+    return fitted
+
+
+def _check(fitted: Fitted) -> None:
+    """Refuse notes that do not fit the model."""
+    inputs, p = fitted.columns.inputs, fitted.model.n_features_in_
+    texts = [fitted.columns.names, *fitted.columns.categories.values()]
+    if len(inputs) != p or not all(isinstance(text, str) for part in texts for text in part):
+        raise ValueError(f"its columns are not the {p} inputs of the model")
+    if not all(isinstance(value, (str, float)) for value in fitted.columns.fill.values()):
+        raise ValueError("values to impute are neither numbers nor text")
+    if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
+        raise ValueError("its scaling does not fit its columns")
+    if len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
+        raise ValueError("its priors do not fit its classes")
+
+
+def read(path: Path, what: str = "Reading", **wanted: Any) -> Table:
+    """A table, with progress."""
+    with working(f"{what} {path.name}") as tick:
+        return read_table(path, progress=tick, **wanted)
+
+
+def fit(table: Table, name: str | None, task: str | None, settings: Settings, source: str) -> Fitted:
+    """Choose a model for the table and fit it."""
+    if table.y is None:
+        raise ValueError("A target is needed to fit a model.")
+    task = task or task_of(table.y)
+    model, y = model_for(task, name, settings), as_classes(table.y)
+    scaling = _scaling(table.X) if settings.basis not in ("linear", "quadratic") and settings.standardize else None
+    counts = np.unique(y, return_counts=True)[1]
+    training = {"samples": len(y), "source": source, "priors": (counts / counts.sum()).tolist()}
+    fitted = Fitted(model, table.columns, scaling, training)
+    with working(f"Fitting {type(model).__name__} on {table.X.shape[0]} x {table.X.shape[1]} values"):
+        model.fit(fitted.inputs(table.X), y)
+    if not sparse.issparse(model.coef_) and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
+        model.sparsify()
+    return fitted
+
+
+def _scaling(X) -> dict[str, np.ndarray]:
+    """Mean and standard deviation of the inputs: kernels compare whole rows, so that units matter."""
+    if sparse.issparse(X):
+        raise ValueError("A kernel on a sparse table needs its units as they are; use --no-standardize.")
+    spread = X.std(axis=0)
+    return {"mean": X.mean(axis=0), "scale": np.where(spread > 0, spread, 1.0)}
+
+
+def quiet() -> warnings.catch_warnings:
+    """Where a warning would only repeat what the facts say."""
+    return warnings.catch_warnings(action="ignore")

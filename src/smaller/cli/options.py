@@ -1,0 +1,64 @@
+"""Options that are text with a meaning: costs and priors by class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+
+def label_of(text: str, classes: np.ndarray):
+    """The class that a text names."""
+    for label in classes.tolist():
+        if str(label) == text.strip():
+            return label
+    raise ValueError(f"There is no class {text.strip()!r}; the classes are {', '.join(map(str, classes.tolist()))}.")
+
+
+def costs(text: str, classes: np.ndarray):
+    """``true:decided=cost,...``, or a CSV file with one row and one column for each class."""
+    if "=" not in text:
+        return _cost_file(Path(text), classes)
+    found = {}
+    for part in text.split(","):
+        pair, mark, value = part.rpartition("=")
+        truth, colon, decided = pair.partition(":")
+        if not (mark and colon):
+            raise ValueError(f"--costs must read true:decided=cost, as in sick:well=20; got {part!r}.")
+        found[label_of(truth, classes), label_of(decided, classes)] = _number(value, "--costs")
+    return found
+
+
+def _cost_file(path: Path, classes: np.ndarray) -> np.ndarray:
+    """A table with the true classes in its first column and the decisions in its first row."""
+    import pandas as pd
+
+    if not path.is_file():
+        raise ValueError(f"--costs must be true:decided=cost,... or a CSV file; there is no file {path}.")
+    frame = pd.read_csv(path, index_col=0, dtype=str)
+    names = [str(label) for label in classes.tolist()]
+    frame.index, frame.columns = frame.index.astype(str), frame.columns.astype(str)
+    if set(frame.index) != set(names) or set(frame.columns) != set(names):
+        raise ValueError(f"{path} must have one row and one column for each class: {', '.join(names)}.")
+    return frame.loc[names, names].map(lambda value: _number(value, str(path))).to_numpy(dtype=float)
+
+
+def priors(text: str, classes: np.ndarray) -> dict:
+    """``class=frequency,...``; they are divided by their sum."""
+    found = {}
+    for part in text.split(","):
+        name, mark, value = part.rpartition("=")
+        if not mark:
+            raise ValueError(f"--prior-shift must be 'estimate' or class=frequency,...; got {part!r}.")
+        found[label_of(name, classes)] = _number(value, "--prior-shift")
+    total = sum(found.values())
+    if not total > 0:
+        raise ValueError("--prior-shift must give a positive frequency to some class.")
+    return {label: value / total for label, value in found.items()}
+
+
+def _number(text, where: str) -> float:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where} must have numbers; got {text!r}.") from None

@@ -1,0 +1,208 @@
+"""The tree of a model file as values; the archive is checked before anything is allocated."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import __version__
+from .registry import (
+    DIMENSIONS,
+    ESTIMATORS,
+    FITTED,
+    FORMAT,
+    LARGEST_HEADER,
+    LONGEST,
+    MEMBER,
+    NUMBERS_AND_TEXT,
+    RECORDS,
+    SPARSE,
+    SPLITTERS,
+    VERSION,
+)
+
+
+class LaterFormatError(Exception):
+    """The file says that it is newer than this version."""
+
+
+class Reader:
+    """Checks the archive before anything is allocated, then turns the tree back into values."""
+
+    def __init__(self, stream) -> None:
+        size = stream.seek(0, io.SEEK_END)
+        self.archive = zipfile.ZipFile(stream)
+        self.members = {info.filename: info for info in self.archive.infolist()}
+        self.arrays: dict[str, np.ndarray] = {}
+        self._check_members(size)
+        self.header = self._header()
+
+    def _check_members(self, size: int) -> None:
+        infos = self.archive.infolist()
+        if len(self.members) != len(infos):
+            raise ValueError("a member occurs twice")
+        for info in infos:
+            if info.filename != "header.json" and not MEMBER.fullmatch(info.filename):
+                raise ValueError("a member does not belong there")
+            if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size or info.flag_bits & 1:
+                raise ValueError("a member is compressed or encrypted")
+        if sum(info.file_size for info in infos) > size:
+            raise ValueError("the members claim to be larger than the file")
+
+    def _header(self) -> dict:
+        if self.members["header.json"].file_size > LARGEST_HEADER:
+            raise ValueError("the header is too large")
+        header = json.loads(self.archive.read("header.json").decode())
+        if header["format"] != FORMAT or type(header["version"]) is not int:
+            raise ValueError("its header is another program's")
+        if header["version"] > VERSION:
+            raise LaterFormatError(
+                f"was written by smaller {str(header.get('library'))[:20]} in format {header['version']}, and smaller "
+                f"{__version__} reads formats up to {VERSION}; upgrade smaller to load it."
+            )
+        return header
+
+    def model(self) -> Any:
+        """The model at the root of the tree."""
+        tree = self.header["model"]
+        if not (isinstance(tree, dict) and list(tree) == ["estimator"]):
+            raise ValueError("it has no model")
+        return self.decode(tree)
+
+    def decode(self, tree) -> Any:
+        """A value of the tree."""
+        if isinstance(tree, list):
+            return [self.decode(item) for item in tree]
+        if not isinstance(tree, dict):
+            return tree
+        ((kind, content),) = tree.items()
+        return DECODERS[kind](self, content)
+
+    def array(self, content) -> np.ndarray:
+        if isinstance(content, str):
+            if content not in self.arrays:
+                self.arrays[content] = self._member(f"{content}.npy")
+            return self.arrays[content]
+        array = np.empty(len(content["objects"]), dtype=object)
+        array[:] = [self.decode(item) for item in content["objects"]]
+        return array.reshape(_sides(content["shape"]))
+
+    def _member(self, name: str) -> np.ndarray:
+        content = self.archive.read(name)
+        stream = io.BytesIO(content)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        shape, fortran, dtype = readers[np.lib.format.read_magic(stream)](stream)
+        if dtype.kind not in NUMBERS_AND_TEXT or dtype.names or dtype.subdtype or not dtype.itemsize:
+            raise ValueError("an array has a type that is not allowed")
+        sides, start = _sides(shape), stream.tell()
+        if math.prod(sides) * dtype.itemsize != len(content) - start:
+            raise ValueError("an array's shape does not fit its data")
+        flat = np.frombuffer(content, dtype, offset=start) if len(content) > start else np.empty(0, dtype)
+        return flat.reshape(sides, order="F" if fortran else "C").copy("K")
+
+    def scalar(self, content) -> np.generic:
+        name, value = content
+        dtype = np.dtype(name)
+        if dtype.kind not in NUMBERS_AND_TEXT or dtype.subdtype or dtype.names:
+            raise ValueError("a number has a type that is not allowed")
+        return dtype.type(self.decode(value))
+
+    def number(self, content) -> float:
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
+
+    def mapping(self, content) -> dict:
+        return {self.decode(key): self.decode(value) for key, value in content}
+
+    def items(self, content) -> tuple:
+        return tuple(self.decode(item) for item in content)
+
+    def random_state(self, content) -> np.random.RandomState:
+        state = np.random.RandomState()
+        state.set_state(tuple(self.decode(item) for item in content))
+        return state
+
+    def sparse(self, content) -> Any:
+        data, indices, indptr = (self.array(content[name]) for name in ("data", "indices", "indptr"))
+        matrix = SPARSE[content["class"]]((data, indices, indptr), shape=_sides(content["shape"]))
+        matrix.check_format(full_check=True)
+        matrix.indices, matrix.indptr = indices, indptr  # of the type that they were saved in
+        return matrix
+
+    def record(self, content) -> Any:
+        return RECORDS[content["class"]](**{name: self.decode(part) for name, part in content["parts"].items()})
+
+    def splitter(self, content) -> Any:
+        cls = SPLITTERS[content["class"]]
+        splitter = cls.__new__(cls)
+        known = vars(cls())
+        if set(content["parts"]) != set(known):
+            raise ValueError("a splitter has other settings than it should")
+        vars(splitter).update({name: self.decode(part) for name, part in content["parts"].items()})
+        return splitter
+
+    def estimator(self, content) -> Any:
+        cls = ESTIMATORS[content["class"]]
+        parameters = {name: self.decode(item) for name, item in content["parameters"].items()}
+        if not set(parameters) <= set(cls._get_param_names()):
+            raise ValueError("a model has parameters that it should not have")
+        model = cls(**parameters)
+        for name, item in content["fitted"].items():
+            if not FITTED.fullmatch(name) or hasattr(cls, name):
+                raise ValueError("a model has an attribute that it should not have")
+            vars(model)[name] = self.decode(item)
+        _check_sides(model)
+        _request(model, self.decode(content["requests"]))
+        output = self.decode(content["output"])
+        if output is not None:
+            model.set_output(transform=output["transform"])
+        return model
+
+
+def _sides(shape) -> tuple[int, ...]:
+    """A shape, refused if absurd."""
+    sides = tuple(shape)
+    if len(sides) > DIMENSIONS or not all(type(side) is int and 0 <= side <= LONGEST for side in sides):
+        raise ValueError("an array has an absurd shape")
+    return sides
+
+
+def _check_sides(model) -> None:
+    """Refuse weights that do not fit what they belong to."""
+    coef, support = getattr(model, "coef_", None), getattr(model, "support_", None)
+    if coef is None or support is None:
+        return
+    columns = coef.shape[-1]
+    of_basis = getattr(getattr(model, "basis_", None), "n_columns_", columns)
+    outside = len(support) and not (support.min() >= 0 and support.max() < columns)
+    if of_basis != columns or outside:
+        raise ValueError("the weights do not fit their columns")
+
+
+def _request(model, requests) -> None:
+    if not requests:
+        return
+    made = model._get_metadata_request()
+    for method, told in requests.items():
+        for argument, alias in told.items():
+            getattr(made, method).add_request(param=argument, alias=alias)
+    model._metadata_request = made
+
+
+DECODERS: dict[str, Callable] = {
+    "float": Reader.number,
+    "array": Reader.array,
+    "scalar": Reader.scalar,
+    "dict": Reader.mapping,
+    "tuple": Reader.items,
+    "random_state": Reader.random_state,
+    "sparse": Reader.sparse,
+    "record": Reader.record,
+    "splitter": Reader.splitter,
+    "estimator": Reader.estimator,
+}

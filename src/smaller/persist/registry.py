@@ -1,0 +1,50 @@
+"""What a model file may name: the classes that it can hold, and the limits of what is believed of a file."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from scipy import sparse
+from sklearn import model_selection
+from sklearn.frozen import FrozenEstimator
+
+from .. import basis
+from ..adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
+from ..comparison import EvidenceSearch
+from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
+from ..decision.heldout import HeldOut
+from ..dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ..marginal import SBMLR
+from ..multinomial import RMLR, SMLR
+from ..relevance import RVMClassifier, RVMRegressor
+from ..solvers.solution import Step
+from ..tuning import SMLRCV, Path
+
+FORMAT, VERSION = "smaller model", 1
+LARGEST_HEADER = 1 << 28  # bytes
+DIMENSIONS, LONGEST = 8, 1 << 40  # of an array; a side of 0 beside a longer one would allocate nothing here, but later
+NUMBERS_AND_TEXT = "biufUS"  # kinds of NumPy's types
+FITTED = re.compile(r"[a-z][a-zA-Z0-9_]*_")
+MEMBER = re.compile(r"[0-9]{1,9}\.npy")
+
+# What a file may name. A new model gets its place here.
+
+
+def _by_name(*classes: type) -> dict[str, Any]:
+    return {cls.__name__: cls for cls in classes}
+
+
+ESTIMATORS = _by_name(
+    *(SMLR, SMLRCV, RMLR, SBMLR, EvidenceSearch),
+    *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
+    *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
+    *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
+    *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
+)
+RECORDS = _by_name(Step, Path, RiskCoverage, HeldOut, PriorEstimate, ShiftTest)
+SPLITTERS = _by_name(
+    *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),
+    *(model_selection.ShuffleSplit, model_selection.StratifiedShuffleSplit),
+)
+SPARSE = _by_name(sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix)

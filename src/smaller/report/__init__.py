@@ -1,0 +1,110 @@
+"""Reports: what a model kept, how good it is and how sure one can be, as one page that works offline.
+
+The facts are computed once, as plain numbers and words (:func:`facts`); the page only draws them.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+from ..atomic import replacing
+from .charts import charts
+from .facts import facts
+
+EXTRA = 'Reports need jinja2 and vl-convert-python; install them with: pip install "smaller[report]"'
+
+
+class Report:
+    """Facts about a model, and the page that shows them.
+
+    Notebooks show the page. The facts are there without the packages that the page needs.
+
+    Attributes
+    ----------
+    facts : dict
+        Plain numbers and words, as :func:`smaller.report.facts` returns them.
+    """
+
+    def __init__(self, facts: dict[str, Any]) -> None:
+        self.facts = facts
+
+    @cached_property
+    def html(self) -> str:
+        """The page: one text that fetches nothing."""
+        return _render(self.facts)
+
+    def save(self, path) -> None:
+        """Write the page, or the facts if the name ends in .json; the file appears whole or not at all."""
+        text = json.dumps(self.facts, indent=1) if str(path).lower().endswith(".json") else self.html
+        with replacing(path) as beside:
+            beside.write_text(text, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        inside = self.html.replace("&", "&amp;").replace('"', "&quot;")
+        return f'<iframe srcdoc="{inside}" style="width:100%;height:50rem;border:0" title="report"></iframe>'
+
+    def __repr__(self) -> str:
+        quality = self.facts["quality"]
+        return f"<Report: {self.facts['title']}; {quality['wrong']} of {quality['tested']} wrong>"
+
+
+def report(model, X, y, *, names=None, source: str = "", training=None) -> Report:
+    """A report on a fitted classifier: what it kept, its errors, calibration, decisions, certificate and bound.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted: a model of this package, or a meta-estimator with one inside.
+    X, y : array-like of shape (n_samples, n_features), array-like of shape (n_samples,)
+        Samples to report on, best those that the model has not seen.
+    names : sequence of str, default=None
+        Names of the inputs; by default those seen in fit.
+    source : str
+        Where the samples come from, for the title.
+    training : dict, default=None
+        What is known of the training.
+
+    Returns
+    -------
+    Report
+        ``.facts`` are plain numbers, ``.html`` is the page, ``.save(path)`` writes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from smaller import SBMLR, report
+    >>> X, y = load_iris(return_X_y=True)
+    >>> report(SBMLR().fit(X[::2], y[::2]), X[1::2], y[1::2], source="every second iris")
+    <Report: SBMLR on every second iris; 2 of 75 wrong>
+    """
+    return Report(facts(model, X, y, names=names, source=source, training=training))
+
+
+def _render(facts: dict[str, Any]) -> str:
+    try:
+        import jinja2
+        import vl_convert
+    except ImportError:
+        raise ImportError(EXTRA) from None
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=lambda x: f"{x:.4g}".replace("-", "−"))
+    template = environment.from_string(resources.files(__package__).joinpath("report.html.j2").read_text("utf-8"))
+    drawn = charts(facts)
+    return template.render(
+        facts=facts,
+        charts=drawn,
+        facts_json=_for_script(json.dumps(facts)),
+        charts_json=_for_script(json.dumps(drawn)),
+        library=vl_convert.javascript_bundle().replace("</script", "<\\/script"),
+    )
+
+
+def _for_script(text: str) -> str:
+    """JSON that no browser takes for the end of a script."""
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+__all__ = ["Report", "charts", "facts", "report"]

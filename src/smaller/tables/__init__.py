@@ -1,0 +1,67 @@
+"""Tables in files as the inputs of models: CSV, Parquet and Feather by columns, NPZ and LIBSVM as matrices.
+
+A file with columns is read twice in portions: once to learn what its columns are, once to fill an array that was
+allocated at its final size. How columns became inputs (:class:`Columns`) is kept with a model, so that new files are
+read alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .columns import Columns, Reading, Table
+from .filling import read_columns
+from .frames import FRAMES
+from .matrices import libsvm, npz
+
+
+def read_table(path, **wanted: Any) -> Table:
+    """Read a file; its kind is told by the ending of its name.
+
+    Parameters
+    ----------
+    path : str or path
+    **wanted
+        The fields of :class:`Reading`.
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from smaller.tables import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "small.csv")
+    ...     _ = file.write_text("size,colour,kind\\n1.5,red,a\\n2.5,blue,b\\n3.0,green,b\\n")
+    ...     table = read_table(file, target="kind")
+    >>> table.columns.inputs, table.y.tolist()
+    (['size', 'colour=blue', 'colour=green', 'colour=red'], ['a', 'b', 'b'])
+    """
+    path = Path(path)
+    ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if ending not in READERS:
+        known = ", ".join(f".{name}" for name in READERS)
+        raise ValueError(f"{path} has an ending that is not known; known are {known}, the first two also with .gz.")
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no file {path}.")
+    return READERS[ending](path, Reading(**wanted))
+
+
+def _by_columns(frames: Callable) -> Callable[[Path, Reading], Table]:
+    return lambda path, wanted: read_columns(path, wanted, frames)
+
+
+READERS: dict[str, Callable[[Path, Reading], Table]] = {
+    **{ending: _by_columns(frames) for ending, frames in FRAMES.items()},
+    "npz": npz,
+    "svm": libsvm,
+    "libsvm": libsvm,
+    "svmlight": libsvm,
+}
+
+__all__ = ["FRAMES", "READERS", "Columns", "Reading", "Table", "read_table"]

@@ -1,0 +1,93 @@
+"""How columns become inputs, and the target becomes labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How the columns of a table become inputs.
+
+    Attributes
+    ----------
+    names : list of str
+        Columns of the table that are used, in the order of the inputs.
+    categories : dict
+        The texts of each column of text. Two of them become one input, more of them one input each.
+    fill : dict
+        What stands for a missing value: a number, or a text.
+    target : str or None
+    """
+
+    names: list[str]
+    categories: dict[str, list[str]] = field(default_factory=dict)
+    fill: dict[str, Any] = field(default_factory=dict)
+    target: str | None = None
+
+    def texts(self, name: str) -> list[str]:
+        """The texts of a column that have an input of their own."""
+        every = self.categories[name]
+        return every[1:] if len(every) == 2 else every
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the inputs, such as "age" and "colour=red"."""
+        found: list[str] = []
+        for name in self.names:
+            found += [f"{name}={text}" for text in self.texts(name)] if name in self.categories else [name]
+        return found
+
+    def as_notes(self) -> dict[str, Any]:
+        """Plain values to keep beside a model."""
+        return asdict(self)
+
+
+class Table(NamedTuple):
+    """Inputs, and the target where it was asked for."""
+
+    X: Any
+    y: Any  # (n,), or None
+    columns: Columns
+
+
+class Reading(NamedTuple):
+    """What is wanted of a file."""
+
+    target: str | None = None
+    columns: Columns | None = None  # those of a model, where there is one
+    categorical: Sequence[str] = ()  # numbers that are names
+    ignore: Sequence[str] = ()
+    impute: bool = False
+    progress: Callable[[int], None] = lambda rows: None
+
+
+def is_number(column) -> bool:
+    """Whether a column has numbers; truth values are names."""
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    return is_numeric_dtype(column) and not is_bool_dtype(column)
+
+
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Names in quotes, the first of many."""
+    shown = ", ".join(repr(str(name)) for name in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def labels(parts: list[np.ndarray], name: str | None) -> np.ndarray:
+    """The target: whole numbers as integers, other numbers as they are, everything else as text."""
+    import pandas as pd
+
+    values = pd.concat([pd.Series(part) for part in parts], ignore_index=True)
+    if missing := int(values.isna().sum()):
+        raise ValueError(f"The target {name!r} is missing in {missing} of {len(values)} rows; remove these rows.")
+    if not is_number(values):
+        return values.astype(str).to_numpy(dtype=str)
+    numbers = values.to_numpy()
+    whole = numbers.dtype.kind in "iu" or bool((numbers == np.rint(numbers)).all() and (np.abs(numbers) < 2**53).all())
+    return numbers.astype(np.int64) if whole else numbers.astype(np.float64)

@@ -1,0 +1,77 @@
+"""Files with columns in portions: functions of (path, columns wanted, columns to be taken as text)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+PORTION = 5_000  # rows in memory beside the array
+
+
+def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()) -> Iterator:
+    import pandas as pd
+
+    try:
+        yield from pd.read_csv(
+            path, sep=_separator(path), usecols=None if names is None else list(names), dtype=dict.fromkeys(text, str),
+            chunksize=PORTION, encoding="utf-8-sig", low_memory=False,
+        )  # fmt: skip
+    except pd.errors.EmptyDataError:
+        raise ValueError(f"{path} is empty; its first line must have the names of the columns.") from None
+    except pd.errors.ParserError as error:
+        raise ValueError(
+            f"{path} is not a table: {str(error).removeprefix('Error tokenizing data. ').strip()}."
+        ) from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from None
+
+
+def _separator(path: Path) -> str:
+    """The one of comma, semicolon and tab that the first line has most of."""
+    import gzip
+
+    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else open(path, "rb") as stream:
+        line = stream.readline(1 << 20)
+    return max(",;\t", key=lambda mark: line.count(mark.encode()))
+
+
+def arrow(batches: Callable) -> Callable:
+    def frames(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()) -> Iterator:
+        import pyarrow as pa
+
+        try:
+            for batch in batches(path):
+                chosen = batch if names is None else batch.select(list(names))
+                frame = chosen.to_pandas()
+                for name in text:
+                    frame[name] = frame[name].astype(object).where(frame[name].isna(), frame[name].astype(str))
+                yield frame
+        except pa.ArrowException as error:
+            raise ValueError(f"{path} cannot be read: {error}.") from None
+
+    return frames
+
+
+def parquet_batches(path: Path) -> Iterator:
+    import pyarrow.parquet
+
+    yield from pyarrow.parquet.ParquetFile(path).iter_batches(PORTION)
+
+
+def feather_batches(path: Path) -> Iterator:
+    import pyarrow as pa
+
+    with pa.memory_map(str(path)) as source:
+        file = pa.ipc.open_file(source)
+        for number in range(file.num_record_batches):
+            batch = file.get_batch(number)
+            for start in range(0, batch.num_rows, PORTION):
+                yield batch.slice(start, PORTION)
+
+
+FRAMES: dict[str, Callable] = {
+    "csv": csv,
+    "tsv": csv,
+    "parquet": arrow(parquet_batches),
+    "feather": arrow(feather_batches),
+}

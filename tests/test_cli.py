@@ -1,0 +1,477 @@
+"""The command line: from a file to predictions, in the formats people have, with errors that say what to do."""
+
+# ruff: noqa: E402  (the imports below need what is checked for first)
+
+import gzip
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("rich")
+pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_iris
+
+import smaller
+from smaller import SBMLR, SMLR, SMLRCV, decision
+from smaller.cli import run
+from smaller.cli.options import costs, priors
+from smaller.persist import load_with_notes
+from smaller.ranking import advice, calibration_error, candidates, cross_validated, task_of
+from smaller.tables import read_table
+
+ROOT = Path(__file__).resolve().parent.parent
+IRIS = load_iris()
+FLOWERS = pd.DataFrame(IRIS.data, columns=["sepal length", "sepal width", "petal length", "petal width"])
+FLOWERS["species"] = IRIS.target_names[IRIS.target]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Every command runs in a folder of its own, with the flowers in it; warnings go where they went before."""
+    import warnings
+
+    monkeypatch.chdir(tmp_path)
+    FLOWERS[::2].to_csv("flowers.csv", index=False)
+    FLOWERS[1::2].to_csv("new.csv", index=False)
+    with warnings.catch_warnings():
+        yield tmp_path
+
+
+def smaller_command(text, capsys, code=0):
+    """Run a command and give what it wrote to standard output and standard error."""
+    returned = run(shlex.split(text))
+    said = capsys.readouterr()
+    assert returned == code, said.err
+    return said.out, said.err
+
+
+def mixed(n=120, missing=False):
+    """A table as people have them: numbers, names, a column of numbers that are names, text for a target."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "id": [f"row {i}" for i in range(n)],
+        "age": rng.integers(20, 80, n),
+        "sex": rng.choice(["f", "m"], n),
+        "colour": rng.choice(["red", "green", "blue"], n),
+        "ward": rng.integers(1, 4, n),
+    })  # fmt: skip
+    frame["outcome"] = np.where((frame["sex"] == "f") + frame["age"] / 80 + rng.normal(0, 0.3, n) > 1.1, "well", "ill")
+    if missing:
+        frame.loc[[3, 5, 8], "age"] = np.nan
+        frame.loc[4, "colour"] = np.nan
+    return frame
+
+
+# -- from a file to predictions
+
+
+def test_two_commands_lead_from_a_file_to_predictions(capsys):
+    out, _ = smaller_command("fit flowers.csv --target species -o flowers.model", capsys)
+    assert re.search(r"Kept \d of 4 features", out)
+    assert "fitted on: every figure here is better" in out
+    smaller_command("predict flowers.model new.csv -o predictions.csv", capsys)
+    found = pd.read_csv("predictions.csv")
+    direct = SBMLR().fit(FLOWERS.iloc[::2, :4].to_numpy(), FLOWERS["species"][::2])
+    assert found["prediction"].tolist() == direct.predict(FLOWERS.iloc[1::2, :4].to_numpy()).tolist()
+    columns = [f"probability of {name}" for name in IRIS.target_names]
+    np.testing.assert_allclose(found[columns], direct.predict_proba(FLOWERS.iloc[1::2, :4].to_numpy()), atol=1e-12)
+
+
+WRITERS = {
+    "csv": lambda frame, path: frame.to_csv(path, index=False),
+    "csv.gz": lambda frame, path: frame.to_csv(path, index=False),
+    "tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
+    "parquet": lambda frame, path: frame.to_parquet(path, index=False),
+    "feather": lambda frame, path: frame.to_feather(path),
+}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_every_file_with_columns_gives_the_same_table(ending):
+    frame = mixed(missing=True)
+    WRITERS[ending](frame, f"table.{ending}")
+    found = read_table(f"table.{ending}", target="outcome", ignore=["id"], impute=True, categorical=["ward"])
+    assert found.columns.inputs == [
+        "age", "sex=m", "colour=blue", "colour=green", "colour=red", "ward=1", "ward=2", "ward=3",
+    ]  # fmt: skip
+    assert found.y.tolist() == frame["outcome"].tolist()
+    expected = frame["age"].fillna(frame["age"].median())
+    np.testing.assert_array_equal(found.X[:, 0], expected)
+    np.testing.assert_array_equal(found.X[:, 1], frame["sex"] == "m")
+    colour = frame["colour"].fillna(frame["colour"].mode()[0])
+    np.testing.assert_array_equal(found.X[:, 2:5], [[c == k for k in ("blue", "green", "red")] for c in colour])
+    np.testing.assert_array_equal(found.X[:, 5:], [[w == k for k in (1, 2, 3)] for w in frame["ward"]])
+
+
+def test_portions_do_not_matter(monkeypatch):
+    mixed(missing=True).to_csv("table.csv", index=False)
+    whole = read_table("table.csv", target="outcome", ignore=["id"], impute=True)
+    monkeypatch.setattr("smaller.tables.frames.PORTION", 7)
+    parts = read_table("table.csv", target="outcome", ignore=["id"], impute=True)
+    np.testing.assert_array_equal(parts.X, whole.X)
+    assert (parts.y.tolist(), parts.columns) == (whole.y.tolist(), whole.columns)
+
+
+def test_a_column_that_turns_to_text_late_is_text_from_the_start(monkeypatch):
+    monkeypatch.setattr("smaller.tables.frames.PORTION", 4)
+    pd.DataFrame({"code": [1, 2, 1, 2, 1, 2, "x", "x"], "y": list("abababab")}).to_csv("late.csv", index=False)
+    assert read_table("late.csv", target="y").columns.inputs == ["code=1", "code=2", "code=x"]
+
+
+def test_sparse_files_are_fitted_and_predicted_without_names(capsys):
+    thin = sparse.csr_array(np.where(IRIS.data > 2, IRIS.data, 0.0))
+    dump_svmlight_file(sparse.csr_matrix(thin), IRIS.target, "thin.svm")
+    parts = {name: getattr(thin, name) for name in ("data", "indices", "indptr")}
+    np.savez("thin.npz", **parts, shape=thin.shape, y=IRIS.target)
+    np.savez("full.npz", X=thin.toarray(), y=IRIS.target, feature_names=FLOWERS.columns[:4].to_numpy(dtype=str))
+    answers = []
+    for file in ("thin.svm", "thin.npz", "full.npz"):
+        out, _ = smaller_command(f"fit {file} -o one.model --model smlr --lam 1", capsys)
+        smaller_command(f"predict one.model {file} -o out.parquet", capsys)
+        answers.append(pd.read_parquet("out.parquet"))
+        assert ("petal length" in out) == (file == "full.npz")
+    pd.testing.assert_frame_equal(answers[0], answers[1], atol=1e-9)
+    pd.testing.assert_frame_equal(answers[0], answers[2], atol=1e-4)
+
+
+def test_a_model_applies_its_own_categories_and_imputations_to_new_files(capsys):
+    frame = mixed(missing=True)
+    frame.to_csv("table.csv", index=False)
+    smaller_command("fit table.csv --target outcome --ignore id --impute -o one.model", capsys)
+    new = frame.drop(columns="outcome")[list(frame.columns[-2::-1])].head(5)  # in another order, without the target
+    new.loc[new.index[0], "age"] = np.nan
+    new.loc[new.index[1], "colour"] = "violet"  # never seen: as if missing
+    new.to_csv("new.csv", index=False)
+    smaller_command("predict one.model new.csv -o out.csv --keep id", capsys)
+    model, notes = load_with_notes("one.model")
+    fill = notes["columns"]["fill"]
+    colour = new["colour"].replace("violet", fill["colour"]).fillna(fill["colour"])
+    X = np.column_stack([
+        new["age"].fillna(fill["age"]), new["sex"] == "m",
+        *(colour == c for c in ("blue", "green", "red")),
+        new["ward"],
+    ]).astype(float)  # fmt: skip
+    found = pd.read_csv("out.csv")
+    np.testing.assert_allclose(found["probability of well"], model.predict_proba(X)[:, 1], atol=1e-9)
+    assert found["id"].tolist() == new["id"].tolist()
+
+
+def test_decisions_follow_costs_rejection_and_priors(capsys):
+    mixed().to_csv("table.csv", index=False)
+    smaller_command("fit table.csv -t outcome --ignore id -o one.model", capsys)
+    model, notes = load_with_notes("one.model")
+    P = model.predict_proba(read_table("table.csv", target="outcome", ignore=["id"]).X)
+    raised = P * [0.1, 0.9] / notes["training"]["priors"]
+    shifted = raised / raised.sum(axis=1, keepdims=True)
+    asked = "--costs ill:well=20 --reject-cost 0.4 --prior-shift ill=1,well=9"
+    out, _ = smaller_command(f"predict one.model table.csv {asked} -o out.csv", capsys)
+    found = pd.read_csv("out.csv")
+    np.testing.assert_allclose(found["probability of well"], shifted[:, 1], atol=1e-12)
+    expected = decision.decide(shifted, cost=[[0, 20], [1, 0]], reject_cost=0.4, classes=["ill", "well"])
+    assert found["prediction"].tolist() == expected.tolist()
+    assert found["rejected"].tolist() == (expected == "reject").tolist()
+    assert f"{(expected == 'reject').sum()} of them rejected" in out
+    smaller_command("predict one.model table.csv --reject 0.9 -o out.csv", capsys)
+    assert pd.read_csv("out.csv")["rejected"].tolist() == (P.max(axis=1) < 0.9).tolist()
+    _, err = smaller_command("predict one.model table.csv --prior-shift estimate -o out.csv", capsys)
+    assert "estimated as ill" in err
+
+
+def test_costs_come_from_a_file_too():
+    pd.DataFrame([[0, 5], [1, 0]], index=["b", "a"], columns=["b", "a"]).to_csv("costs.csv")
+    np.testing.assert_array_equal(costs("costs.csv", np.array(["a", "b"])), [[0, 1], [5, 0]])
+    assert costs("1:2=3", np.array([1, 2])) == {(1, 2): 3.0}
+    assert priors("1=1,2=3", np.array([1, 2])) == {1: 0.25, 2: 0.75}
+
+
+def test_a_kernel_model_keeps_the_units_of_its_training(capsys):
+    smaller_command("fit flowers.csv -t species --basis rbf -o one.model", capsys)
+    smaller_command("predict one.model new.csv -o out.csv", capsys)
+    X = FLOWERS.iloc[::2, :4].to_numpy()
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    direct = SBMLR(basis="rbf").fit((X - mean) / scale, FLOWERS["species"][::2])
+    expected = direct.predict_proba((FLOWERS.iloc[1::2, :4].to_numpy() - mean) / scale)
+    np.testing.assert_allclose(pd.read_csv("out.csv").filter(like="probability"), expected, atol=1e-9)
+
+
+def test_the_model_asked_for_is_the_model_fitted(capsys):
+    for asked, kind in (("--model smlr --lam 2", SMLR), ("--model smlr", SMLRCV), ("", SBMLR)):
+        smaller_command(f"fit flowers.csv -t species -o one.model {asked}", capsys)
+        model = smaller.load("one.model")
+        assert type(model) is kind
+        assert model.standardize
+    smaller_command("fit flowers.csv -t species -o one.model --no-standardize", capsys)
+    assert not smaller.load("one.model").standardize
+
+
+def test_predictions_go_to_the_terminal_as_csv_when_no_file_is_named(capsys):
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    out, _ = smaller_command("predict one.model new.csv", capsys)
+    assert out.splitlines()[0].startswith("prediction,confidence,probability of setosa")
+    assert len(out.splitlines()) == 76
+
+
+# -- the other commands
+
+
+def test_compare_gives_one_table_and_advice(capsys):
+    out, _ = smaller_command("compare flowers.csv -t species --folds 3 --jobs 1", capsys)
+    for name in ("sbmlr", "smlr", "rmlr", "sbmlr, rbf", "class frequencies", "calibration error", "Take "):
+        assert name in out
+
+
+def test_advice_is_the_sparsest_of_the_good_and_nothing_where_nothing_helps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    models = candidates(X)
+    models.pop("smlr")
+    with pytest.warns(smaller.errors.EmptyModelWarning):
+        noise = cross_validated(models, X, rng.integers(0, 2, 80), folds=3)
+    assert advice(noise).startswith("No model does better")
+    signal = cross_validated(models, X, (X[:, 0] > 0).astype(int), folds=3)
+    assert advice(signal).startswith("Take sbmlr:")
+    sparsest = min(signal[:3], key=lambda score: score.kept)
+    assert sparsest.name == "sbmlr"
+
+
+def test_the_calibration_error_is_the_mean_distance_of_confidence_and_truth():
+    P = np.array([[0.85, 0.15]] * 4 + [[0.35, 0.65]] * 4)
+    assert calibration_error(P, np.array([0, 0, 0, 1, 1, 1, 0, 0])) == pytest.approx(0.5 * 0.10 + 0.5 * 0.15)
+
+
+def test_path_shows_what_enters_and_writes_the_weights(capsys):
+    out, _ = smaller_command("path flowers.csv -t species --strengths 6 -o weights.csv", capsys)
+    assert "petal" in out
+    found = smaller.path(FLOWERS.iloc[::2, :4].to_numpy(), FLOWERS["species"][::2], 6, standardize=True)
+    weights = pd.read_csv("weights.csv")
+    assert len(weights) == sum(coef.nnz for coef in found.sparse_coefs)
+    np.testing.assert_allclose(weights["weight"], np.concatenate([coef[coef != 0] for coef in found.coefs]))
+
+
+def test_bound_speaks_of_held_out_data_and_refuses_the_training_data(capsys):
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    out, _ = smaller_command("bound one.model new.csv", capsys)
+    assert "over test sets, true error ≤" in out
+    _, err = smaller_command("bound one.model flowers.csv", capsys, code=1)
+    assert "fitted on this very sample" in err
+    _, err = smaller_command("bound one.model flowers.csv --kind pac-bayes", capsys, code=1)
+    assert "chose the strength of its prior on the training set" in err
+
+
+def test_report_writes_the_facts_that_it_prints(capsys):
+    import json
+
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    out, _ = smaller_command("report one.model new.csv -o facts.json", capsys)
+    facts = json.loads(Path("facts.json").read_text())
+    assert f"{facts['quality']['wrong']} of 75 wrong" in out
+    assert facts["model"]["training"]["samples"] == 75
+    assert facts["data"]["priors"] == pytest.approx([1 / 3] * 3)
+
+
+def test_datasets_are_listed_and_written(capsys):
+    out, _ = smaller_command("datasets", capsys)
+    assert "breast_cancer" in out
+    smaller_command("datasets wine", capsys)
+    assert len(pd.read_csv("wine.csv")) == 178
+
+
+# -- problems
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "code"),
+    [
+        ("fit nothing.csv", "There is no file nothing.csv", 1),
+        ("fit flowers.csv -t color", "has no column 'color'; its columns are 'sepal length'", 1),
+        ("fit flowers.csv -t species --model svm", "--model must be one of 'sbmlr', 'smlr', 'rmlr'", 1),
+        ("fit flowers.csv -t species --lam 1", "takes no --lam", 1),
+        ("fit flowers.csv -t species --task guess", "--task must be one of", 1),
+        ("fit flowers.csv -t 'sepal length'", "there is no model for that yet; there are sbmlr, smlr, rmlr", 1),
+        ("compare flowers.csv -t 'sepal length'", "If the numbers are classes, say --task classification", 1),
+        ("fit flowers.xlsx", "has an ending that is not known; known are .csv", 1),
+        ("predict flowers.csv new.csv", "flowers.csv is not a model file", 1),
+        ("predict nothing.model new.csv", "No such file", 1),
+        ("fit flowers.csv -o no/such/folder/one.model", "There is no folder no/such/folder", 1),
+        ("fit flowers.csv -o flowers.csv", "a file that is read; name another file", 1),
+        ("fit", "Missing argument", 2),
+        ("fit flowers.csv --folds 3", "No such option", 2),
+        ("ftt", "No such command", 2),
+    ],
+)  # fmt: skip
+def test_problems_are_told_in_a_sentence_with_an_exit_code(command, said, code, capsys):
+    Path("flowers.xlsx").write_bytes(b"")
+    _, err = smaller_command(command, capsys, code)
+    assert said in err
+    assert "Traceback" not in err
+
+
+TABLES = {
+    "empty": ("", "is empty"),
+    "only names": ("a,y\n", "has no rows"),
+    "no inputs": ("y\n1\n2\n", "has no column beside the target"),
+    "ragged": ("a,y\n1,2\n1,2,3,4\n", "is not a table"),
+    "free text": ("a,y\n" + "".join(f"text {i},{i % 2}\n" for i in range(60)), "'a' (60 different texts in 60 rows)"),
+    "target missing": ("a,y\n1,u\n2,\n3,v\n", "'y' is missing in 1 of 3 rows"),
+    "values missing": ("a,b,y\n1,,u\n2,3,v\n,,u\n", "'a' 1, 'b' 2. Fit with --impute"),
+    "one class": ("a,y\n1,u\n2,u\n", "at least two classes"),
+    "infinity": ("a,y\n1,u\ninf,v\n3,u\n", "infinity"),
+    "latin": (b"a,y\n\xe9,u\n\xe8,v\n", "not text in UTF-8"),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_tables_that_cannot_be_fitted_say_why(what, capsys):
+    content, said = TABLES[what]
+    Path("odd.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    _, err = smaller_command("fit odd.csv -o odd.model", capsys, code=1)
+    assert said in err
+    assert not Path("odd.model").exists()
+
+
+def test_new_tables_that_do_not_fit_the_model_say_why(capsys):
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    FLOWERS.drop(columns="petal width").to_csv("lacks.csv", index=False)
+    _, err = smaller_command("predict one.model lacks.csv", capsys, code=1)
+    assert "lacks columns that the model needs: 'petal width'" in err
+    FLOWERS.assign(**{"petal width": "wide"}).to_csv("text.csv", index=False)
+    _, err = smaller_command("predict one.model text.csv", capsys, code=1)
+    assert "has text now" in err
+    FLOWERS.assign(**{"petal width": np.nan}).to_csv("missing.csv", index=False)
+    _, err = smaller_command("predict one.model missing.csv -o out.csv", capsys, code=1)
+    assert "'petal width' 150" in err
+    _, err = smaller_command("predict one.model new.csv --costs setosa:rose=2", capsys, code=1)
+    assert "There is no class 'rose'" in err
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda notes: notes.clear(),
+        lambda notes: notes["columns"]["names"].pop(),
+        lambda notes: notes["columns"].update(names=[1, 2, 3, 4]),
+        lambda notes: notes["columns"].update(fill={"sepal length": [1]}),
+        lambda notes: notes.update(scaling={"mean": np.zeros(3), "scale": np.ones(3)}),
+        lambda notes: notes["training"].update(priors=["a", "b", "c"]),
+    ],
+)
+def test_notes_that_do_not_fit_the_model_are_refused(change, capsys):
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    model, notes = load_with_notes("one.model")
+    change(notes)
+    smaller.save(model, "odd.model", notes)
+    _, err = smaller_command("predict odd.model new.csv", capsys, code=1)
+    assert "notes that the command does not understand" in err
+
+
+def test_a_plain_model_of_python_is_not_guessed_at(capsys):
+    smaller.save(SMLR().fit(IRIS.data, IRIS.target), "plain.model")
+    _, err = smaller_command("predict plain.model new.csv", capsys, code=1)
+    assert "not how a table becomes its inputs" in err
+
+
+def test_numbers_are_classes_or_not_by_what_they_look_like():
+    rng = np.random.default_rng(0)
+    assert task_of(np.array(["a", "b"])) == "classification"
+    assert task_of(rng.integers(0, 5, 100)) == "classification"
+    assert task_of(np.arange(100)) == "regression"
+    assert task_of(rng.normal(size=100)) == "regression"
+    assert task_of(np.array([0.5, 1.5] * 20)) == "classification"
+
+
+def test_separators_and_marks_of_other_programs_are_understood():
+    text = FLOWERS.to_csv(index=False, sep=";")
+    Path("marked.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    with gzip.open("marked2.csv.gz", "wt") as stream:
+        stream.write(text)
+    for file in ("marked.csv", "marked2.csv.gz"):
+        assert read_table(file, target="species").columns.inputs == list(FLOWERS.columns[:4])
+
+
+def test_ctrl_c_leaves_no_broken_file(here):
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(3000, 5))).assign(y=rng.integers(0, 5, 3000)).to_csv("long.csv", index=False)
+    Path("kept.model").write_bytes(b"what was there")
+    command = [
+        sys.executable,
+        "-m",
+        "smaller",
+        "fit",
+        "long.csv",
+        "-o",
+        "kept.model",
+        "--model",
+        "smlr",
+        "--basis",
+        "rbf",
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
+    pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    # Whoever runs the tests in the background may have told their children to ignore Ctrl-C.
+    heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)} if os.name == "posix" else {}
+    work = subprocess.Popen(command, env=environment, **pipes, **heed)
+    time.sleep(4)
+    work.send_signal(signal.SIGINT)
+    _, err = work.communicate(timeout=60)
+    assert work.returncode == 130, err
+    assert "Interrupted; no file was changed." in err
+    assert Path("kept.model").read_bytes() == b"what was there"
+    assert not list(here.glob(".*.part"))
+
+
+def test_without_its_packages_the_command_says_what_to_install():
+    code = "import sys; sys.modules['typer'] = None; from smaller.__main__ import main; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 1
+    assert 'pip install "smaller[cli]"' in done.stderr
+
+
+@pytest.mark.slow
+def test_a_large_file_is_read_in_less_than_three_times_its_array():
+    code = """
+import resource, pandas, pyarrow, smaller.cli
+from smaller.tables import read_table
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+X = read_table("big.csv", target="y").X
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.nbytes)
+"""
+    rng = np.random.default_rng(0)
+    for start in range(0, 100_000, 10_000):
+        part = pd.DataFrame(rng.normal(size=(10_000, 100))).assign(y=rng.integers(0, 2, 10_000))
+        part.to_csv("big.csv", index=False, mode="a", header=start == 0)
+    environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert float(done.stdout) < 3.0
+
+
+# -- what the documentation shows
+
+
+def shown():
+    """The commands in the README and on the page about the command line, in order."""
+    for page in (ROOT / "README.md", ROOT / "docs" / "command-line.md"):
+        commands = re.findall(r"^\$ smaller (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(commands) >= 2
+        yield pytest.param(commands, id=page.name)
+
+
+@pytest.mark.parametrize("commands", list(shown()))
+def test_the_commands_that_the_documentation_shows_work(commands, capsys, monkeypatch):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("jinja2")
+    for command in commands:
+        smaller_command(command, capsys)

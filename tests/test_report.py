@@ -1,0 +1,269 @@
+"""Reports: the facts are those of the model, and the page shows them without a network, with a keyboard, on a phone."""
+
+import importlib
+import json
+import os
+import re
+import shutil
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from conftest import clusters
+from scipy import sparse
+from scipy.stats import binomtest
+from sklearn.metrics import confusion_matrix, log_loss
+
+import smaller
+from smaller import RMLR, SBMLR, SMLR, SMLRCV, EvidenceSearch, report
+from smaller.decision import PriorShift, Rejecting
+
+X, CODES = clusters(n=240, p=6)
+NAMES = ["first", "second", "third", "<b>fourth</b>", "fifth", 'six "th"']
+LABELS = np.array(["red", "green", "blue & <i>"])
+TRAIN, TEST = slice(0, 120), slice(120, None)
+LARGEST = 3_000_000  # bytes of a page
+NEEDED = bool(os.environ.get("SMALLER_REQUIRE_BROWSER"))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SBMLR().fit(X[TRAIN], LABELS[CODES][TRAIN])
+
+
+@pytest.fixture(scope="module")
+def found(model):
+    training = {"samples": 120, "priors": [0.2, 0.3, 0.5]}
+    return report(model, X[TEST], LABELS[CODES][TEST], names=NAMES, source="clusters.csv", training=training)
+
+
+# -- the facts
+
+
+def test_facts_survive_json(found):
+    assert json.loads(json.dumps(found.facts, allow_nan=False)) == found.facts
+
+
+def test_facts_are_those_of_the_model(found, model):
+    P, y = model.predict_proba(X[TEST]), LABELS[CODES][TEST]
+    quality = found.facts["quality"]
+    wrong = int((model.predict(X[TEST]) != y).sum())
+    assert (quality["wrong"], quality["tested"]) == (wrong, 120)
+    interval = binomtest(wrong, 120).proportion_ci(method="exact")
+    np.testing.assert_allclose(quality["interval"], [interval.low, interval.high], rtol=1e-9)
+    assert quality["log_loss"] == pytest.approx(log_loss(y, P, labels=model.classes_))
+    table = confusion_matrix(y, model.predict(X[TEST]), labels=model.classes_)
+    assert quality["confusion"] == table.tolist()
+    assert found.facts["certificate"]["gap"] == model.dual_gap_
+    assert found.facts["bound"]["sentence"] == smaller.bounds.test_set(model, X[TEST], y).sentence
+    assert sum(row["count"] for row in found.facts["calibration"]) == 120
+
+
+def test_weights_are_listed_by_size_with_their_names(found, model):
+    weights = found.facts["kept"]["weights"]
+    assert len(weights) == np.count_nonzero(model.coef_)
+    sizes = [abs(row["standard"]) for row in weights]
+    assert sizes == sorted(sizes, reverse=True)
+    for row in weights:
+        k, j = model.classes_.tolist().index(row["class"]), NAMES.index(row["name"])
+        assert row["weight"] == model.coef_[k, j]
+        assert row["standard"] == pytest.approx(model.coef_[k, j] * X[TEST][:, j].std())
+
+
+def test_the_training_sample_is_recognised_and_said_to_flatter(model):
+    seen = report(model, X[TRAIN], LABELS[CODES][TRAIN]).facts
+    assert seen["data"]["training_sample"]
+    assert "better than it will be" in seen["data"]["note"]
+    assert "chose the strength" in seen["bound"]["reason"]
+
+
+def test_a_model_with_a_bound_of_its_training_sample_shows_it():
+    binary = CODES[TRAIN] == 0
+    plain = SMLR(5.0, fit_intercept=False).fit(X[TRAIN], binary)
+    bound = report(plain, X[TRAIN], binary).facts["bound"]
+    assert bound["sentence"] == smaller.bounds.pac_bayes(plain, X[TRAIN], binary).sentence
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        SMLR(), SMLRCV(lams=5, cv=3), RMLR(), SBMLR(basis="rbf"), SMLR(basis="quadratic"), RMLR("evidence"),
+        EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
+        Rejecting(PriorShift(SMLR()), threshold=0.6), SMLR(class_weight="balanced"),
+    ],
+    ids=repr,
+)  # fmt: skip
+@pytest.mark.parametrize("labels", [CODES, (CODES == 1).astype(int)], ids=["three classes", "two classes"])
+def test_every_classifier_has_facts(kind, labels):
+    fitted = kind.fit(X[TRAIN], labels[TRAIN])
+    facts = report(fitted, X[TEST], labels[TEST]).facts
+    json.dumps(facts, allow_nan=False)
+    assert facts["quality"]["tested"] == 120
+    assert sum(map(sum, facts["quality"]["confusion"])) == 120
+
+
+def test_sparse_data_and_sparse_weights_have_the_same_facts(found, model):
+    thin = report(model, sparse.csr_array(X[TEST]), LABELS[CODES][TEST], names=NAMES)
+    assert thin.facts["quality"]["confusion"] == found.facts["quality"]["confusion"]
+    for one, other in zip(thin.facts["kept"]["weights"], found.facts["kept"]["weights"], strict=True):
+        assert one == {**other, "standard": pytest.approx(other["standard"], rel=1e-12)}
+
+
+def test_many_samples_travel_in_part_and_the_page_says_so(model):
+    many = np.tile(X, (100, 1))
+    facts = report(model, many, np.tile(LABELS[CODES], 100)).facts
+    assert not facts["samples"]["whole"]
+    assert len(facts["samples"]["codes"]) == 20_000
+    assert facts["quality"]["tested"] == 24_000
+
+
+def test_what_is_no_model_and_labels_that_are_unknown_are_refused(model):
+    with pytest.raises(ValueError, match="labels that the model does not know"):
+        report(model, X, CODES.astype(str))
+    with pytest.raises(ValueError, match="about a fitted model of smaller"):
+        report(SMLR(), X, CODES)
+
+
+# -- the page
+
+
+class Elements(HTMLParser):
+    """Collects the attributes of all elements."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, {key: value or "" for key, value in attrs}))
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("vl_convert")
+    return found.html
+
+
+def test_the_page_needs_nothing_else_and_is_small(page):
+    elements = Elements(page).found
+    fetched = [a[key] for _, a in elements for key in ("src", "href", "srcset") if key in a]
+    assert [value for value in fetched if not value.startswith(("#", "data:"))] == []
+    assert not re.search(r"@import|url\(", page.partition("<script")[0])
+    assert len(page.encode()) < LARGEST
+
+
+def test_names_and_labels_cannot_break_the_page(page):
+    assert "<b>fourth</b>" not in page
+    assert "<i>" not in page.partition('<script type="module">')[0]
+    assert "&lt;b&gt;fourth&lt;/b&gt;" in page
+
+
+def test_the_page_is_labelled_for_those_who_cannot_see_it(page):
+    elements = Elements(page).found
+    inputs = [a for tag, a in elements if tag == "input"]
+    labelled = {a.get("for") for tag, a in elements if tag == "label"}
+    assert inputs
+    assert [a for a in inputs if a.get("id") not in labelled and not a.get("aria-label")] == []
+    assert [a for tag, a in elements if tag == "figure" and not a.get("aria-label")] == []
+    assert ("html", {"lang": "en"}) in elements
+    targets = {a["id"] for _, a in elements if "id" in a}
+    assert [a["href"] for tag, a in elements if tag == "a" and a["href"][1:] not in targets] == []
+
+
+def test_a_report_is_saved_as_page_or_facts_and_shown_in_notebooks(found, page, tmp_path):
+    found.save(tmp_path / "page.html")
+    found.save(tmp_path / "facts.json")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page
+    assert json.loads((tmp_path / "facts.json").read_text()) == found.facts
+    assert found._repr_html_().startswith("<iframe srcdoc=")
+    assert "120 wrong" in repr(found)
+
+
+def test_without_its_packages_a_page_says_what_to_install_and_facts_need_nothing(found, monkeypatch, tmp_path):
+    monkeypatch.setitem(__import__("sys").modules, "vl_convert", None)
+    fresh = smaller.report(SMLR().fit(X, CODES), X, CODES)
+    with pytest.raises(ImportError, match=r"smaller\[report\]"):
+        fresh.save(tmp_path / "page.html")
+    fresh.save(tmp_path / "facts.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["facts.json"]
+
+
+# -- in a browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = importlib.import_module("playwright.sync_api") if NEEDED else pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        assert not NEEDED, "SMALLER_REQUIRE_BROWSER is set, and there is no chromium to open the page with"
+        pytest.skip("there is no chromium to open the page with")
+    with sync_api.sync_playwright() as play:
+        opened = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+@pytest.mark.parametrize("width", [1000, 390])
+def test_the_page_opens_from_disk_and_its_controls_change_the_numbers(browser, found, page, tmp_path, width):
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
+    tab, said, asked = context.new_page(), [], []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto((tmp_path / "page.html").as_uri())
+    tab.wait_for_selector("html[data-ready=yes]", timeout=30_000)
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+    assert tab.locator("figure svg").count() == 4
+    check_threshold(tab, found.facts)
+    check_path(tab, found.facts)
+    check_costs(tab, found.facts)
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    context.close()
+
+
+def text(tab, name):
+    return tab.inner_text(f"#{name}")
+
+
+def check_threshold(tab, facts):
+    P, codes = np.array(facts["samples"]["P"]), np.array(facts["samples"]["codes"])
+    for threshold in (0.5, 0.75, 0.9):
+        tab.fill("#threshold", str(threshold))
+        accepted = P.max(axis=1) >= threshold
+        wrong = int((accepted & (P.argmax(axis=1) != codes)).sum())
+        assert text(tab, "accepted") == str(accepted.sum())
+        assert text(tab, "rejected") == str((~accepted).sum())
+        assert text(tab, "accepted-wrong") == str(wrong)
+    before = text(tab, "accepted")
+    tab.focus("#threshold")
+    for _ in range(10):
+        tab.keyboard.press("ArrowLeft")
+    assert text(tab, "accepted") != before
+
+
+def check_path(tab, facts):
+    for at in (0, 20, 39):
+        tab.fill("#strength", str(at))
+        assert text(tab, "strength-kept") == str(facts["path"]["kept"][at])
+
+
+def check_costs(tab, facts):
+    P, codes = np.array(facts["samples"]["P"]), np.array(facts["samples"]["codes"])
+    tab.locator(".cost").nth(1).fill("20")  # to say the second class when it is the first
+    tab.locator(".prior").nth(0).fill("0.6")
+    tab.fill("#reject-cost", "0.3")
+    future = np.array([0.6, *facts["data"]["priors"][1:]])
+    cost = np.ones((3, 3)) - np.eye(3)
+    cost[0, 1] = 20
+    shifted = smaller.decision.shift_priors(P, future / future.sum(), facts["data"]["priors"])
+    decided = smaller.decision.decide(shifted, cost=cost, reject_cost=0.3)
+    counts = [int((decided == k).sum()) for k in (0, 1, 2, -1)]
+    assert tab.locator("#decided td").all_inner_texts() == [str(count) for count in counts]
+    incurred = np.where(decided < 0, 0.3, cost[codes, decided])
+    mean = sum(f * incurred[codes == k].mean() for k, f in enumerate(future / future.sum()))
+    assert float(text(tab, "mean-cost")) == pytest.approx(mean, rel=6e-3)
