@@ -299,7 +299,7 @@ def test_datasets_are_listed_and_written(capsys):
         ("fit flowers.csv -t species --model svm", "--model must be one of 'sbmlr', 'smlr', 'rmlr'", 1),
         ("fit flowers.csv -t species --lam 1", "takes no --lam", 1),
         ("fit flowers.csv -t species --task guess", "--task must be one of", 1),
-        ("fit flowers.csv -t 'sepal length'", "there is no model for that yet; there are sbmlr, smlr, rmlr", 1),
+        ("fit flowers.csv -t 'sepal length'", "no model for that yet (in Python there are RVMRegressor", 1),
         ("compare flowers.csv -t 'sepal length'", "If the numbers are classes, say --task classification", 1),
         ("fit flowers.xlsx", "has an ending that is not known; known are .csv", 1),
         ("predict flowers.csv new.csv", "flowers.csv is not a model file", 1),

@@ -33,6 +33,7 @@ from smaller import (
     TypeIIRegressor,
     TypeIRegressor,
 )
+from smaller.atomic import replacing
 from smaller.basis import Kernel, Polynomial
 from smaller.decision import CostSensitive, PriorShift, Rejecting
 from smaller.errors import ModelFileError
@@ -247,6 +248,20 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         smaller.save(RMLR().fit(X, CODES), tmp_path / "saved")
     assert (tmp_path / "saved").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+
+def test_a_link_stays_a_link_and_a_device_is_not_replaced(tmp_path):
+    model = SMLR().fit(X, CODES)
+    (tmp_path / "real").write_bytes(b"")
+    try:
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+    except OSError:
+        pytest.skip("this system makes no links")
+    smaller.save(model, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert equal(smaller.load(tmp_path / "real"), model)
+    with replacing(os.devnull) as place:
+        assert str(place) == os.devnull
 
 
 # -- what is not loaded

@@ -11,7 +11,10 @@ from pathlib import Path
 @contextmanager
 def replacing(path) -> Iterator[Path]:
     """A name to write to; on success it replaces `path` at once, on any failure (Ctrl-C too) it is removed."""
-    path = Path(path)
+    path = Path(path).resolve()  # a link stays a link
+    if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+        yield path
+        return
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield beside

@@ -81,9 +81,9 @@ def model_for(task: str, name: str | None, settings: Settings) -> Any:
     if not offered:
         exist = ", ".join(MODELS)
         raise ValueError(
-            f"The target has many different numbers, which is {task}, and there is no model for that yet; there are "
-            f"{exist} for {CLASSIFICATION}. If the numbers are classes, say --task {CLASSIFICATION}; or make classes "
-            "of them, such as low and high."
+            f"The target has many different numbers, which is {task}, and the command has no model for that yet (in "
+            f"Python there are RVMRegressor, JeffreysRegressor and others); it has {exist} for {CLASSIFICATION}. If "
+            f"the numbers are classes, say --task {CLASSIFICATION}; or make classes of them, such as low and high."
         )
     if name is not None:
         choose("--model", name, offered)
@@ -130,13 +130,16 @@ def cross_validated(
         raise ValueError(f"Class {rare} has only {counts.min()} sample, and cross-validation needs two of each class.")
     splits = list(StratifiedKFold(folds, shuffle=True, random_state=0).split(np.zeros(len(y)), codes))
     jobs = [(name, model, split) for name, model in models.items() for split in splits]
-    work = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(
-        delayed(_fold)(clone(model), X, codes, len(classes), *split) for _, model, split in jobs
-    )
+
+    def one(model, split) -> _Fold:
+        result = _fold(clone(model), X, codes, len(classes), *split)
+        tick()
+        return result
+
+    work = Parallel(n_jobs=n_jobs, prefer="threads")(delayed(one)(model, split) for _, model, split in jobs)
     results: dict[str, list] = {name: [] for name in models}
     for (name, _, _), result in zip(jobs, work, strict=True):
         results[name].append(result)
-        tick()
     return [_score(name, parts) for name, parts in results.items()]
 
 

@@ -18,8 +18,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command: 0 is success, 1 a problem with data or model, 2 wrong usage, 130 Ctrl-C."""
     warnings.showwarning = _note
     warnings.simplefilter("default")
-    warnings.simplefilter("ignore", DeprecationWarning)
-    warnings.simplefilter("ignore", FutureWarning)
+    for category in (DeprecationWarning, FutureWarning, RuntimeWarning):  # a user of the command cannot act on these
+        warnings.simplefilter("ignore", category)
     try:
         code = app(args=list(arguments), prog_name="smaller", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):

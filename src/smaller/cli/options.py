@@ -40,7 +40,8 @@ def _cost_file(path: Path, classes: np.ndarray) -> np.ndarray:
     frame.index, frame.columns = frame.index.astype(str), frame.columns.astype(str)
     if set(frame.index) != set(names) or set(frame.columns) != set(names):
         raise ValueError(f"{path} must have one row and one column for each class: {', '.join(names)}.")
-    return frame.loc[names, names].map(lambda value: _number(value, str(path))).to_numpy(dtype=float)
+    cells = frame.loc[names, names].to_numpy()
+    return np.array([[_number(cell, str(path)) for cell in row] for row in cells])
 
 
 def priors(text: str, classes: np.ndarray) -> dict:
