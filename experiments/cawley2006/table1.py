@@ -100,7 +100,7 @@ def accuracy(report: Report, name: str, problem: Problem, bunch) -> None:
 
 
 def cost(report: Report, quick: bool) -> None:
-    """The last column but for Isolet: how many times longer cross-validation takes than integrating the strength out."""
+    """The last column but for Isolet: how many times longer cross-validation takes than SBMLR."""
     for name in PROBLEMS:
         if name == "iris" or (not quick and name != "isolet"):
             ratio(report, name)
