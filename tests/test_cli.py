@@ -288,6 +288,34 @@ def test_datasets_are_listed_and_written(capsys):
     assert len(pd.read_csv("wine.csv")) == 178
 
 
+def test_a_regression_model_needs_no_more_than_its_line_in_the_tables(capsys, monkeypatch):
+    from sklearn.linear_model import BayesianRidge, Ridge
+
+    from smaller.persist.registry import ESTIMATORS
+    from smaller.ranking import MODELS, Offer
+
+    for kind in (BayesianRidge, Ridge):  # with standard deviations, and without; stand-ins for models to come
+        monkeypatch.setitem(ESTIMATORS, kind.__name__, kind)
+        monkeypatch.setitem(MODELS, kind.__name__.lower(), Offer("regression", lambda s, kind=kind: kind(), ""))
+    table, new = FLOWERS.iloc[::2, :4], FLOWERS.iloc[1::2, :3].to_numpy()
+    table.to_csv("numbers.csv", index=False)
+    direct = BayesianRidge().fit(table.to_numpy()[:, :3], table["petal width"])
+    out, _ = smaller_command("fit numbers.csv -t 'petal width' -o one.model", capsys)
+    assert "misses by" in out
+    smaller_command("predict one.model new.csv -o out.csv --keep species", capsys)
+    mean, deviation = direct.predict(new, return_std=True)
+    found = pd.read_csv("out.csv")
+    np.testing.assert_allclose(found["prediction"], mean, rtol=1e-9)
+    np.testing.assert_allclose(found["standard deviation"], deviation, rtol=1e-9)
+    smaller_command("fit numbers.csv -t 'petal width' --model ridge -o one.model", capsys)
+    smaller_command("predict one.model new.csv -o out.csv", capsys)
+    assert list(pd.read_csv("out.csv")) == ["prediction"]
+    _, err = smaller_command("predict one.model new.csv --reject 0.9", capsys, code=1)
+    assert "this model predicts numbers" in err
+    _, err = smaller_command("report one.model numbers.csv", capsys, code=1)
+    assert "A report is about a classifier" in err
+
+
 # -- problems
 
 

@@ -90,6 +90,15 @@ def model_for(task: str, name: str | None, settings: Settings) -> Any:
     return MODELS[name or offered[0]].build(settings)
 
 
+def target_for(task: str, y: np.ndarray) -> np.ndarray:
+    """Labels, or numbers."""
+    if task == CLASSIFICATION:
+        return as_classes(y)
+    if y.dtype.kind not in "biuf":
+        raise ValueError(f"The target has text such as {y[0]!r}, and {REGRESSION} needs numbers.")
+    return y.astype(np.float64)
+
+
 def as_classes(y: np.ndarray) -> np.ndarray:
     """Labels; numbers that are not whole become text."""
     return np.array([f"{value:g}" for value in y]) if y.dtype.kind == "f" else y

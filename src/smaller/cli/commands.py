@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,7 +86,11 @@ def fit(
     fitted = models.fit(table, model, task, Settings(lam, basis, standardize), data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
-    show(_facts(fitted, table.X, as_classes(table.y), data.name, brief=True))
+    if fitted.classifies:
+        show(_facts(fitted, table.X, as_classes(table.y), data.name, brief=True))
+    else:
+        residual = table.y - fitted.model.predict(fitted.inputs(table.X))
+        say(f"On these samples, which it was fitted on, it misses by {np.sqrt(np.mean(residual**2)):.4g} (RMS).")
     say(f"\nThe model: {output}. Next:  smaller predict {output} NEW.csv -o OUT.csv")
 
 
@@ -127,14 +132,35 @@ def predict(
     _check_place(output, model, data)
     fitted = models.load(model)
     table = models.read(data, columns=fitted.columns)
+    kept = _kept_columns(data, keep or [])
+    if not fitted.classifies:
+        given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
+        _refuse_for_numbers([name for name, value in given.items() if value is not None])
+        _write(_numbers(kept, fitted, table.X), output)
+        return
     with working("Predicting"):
         P = fitted.model.predict_proba(fitted.inputs(table.X))
     classes = fitted.model.classes_
     P = P if prior_shift is None else _shifted(P, fitted, prior_shift)
     table_of_costs = None if costs is None else options.costs(costs, classes)
     decided = decision.decide(P, cost=table_of_costs, reject_cost=reject_cost, threshold=reject, classes=classes)
-    kept = _kept_columns(data, keep or [])
     _write(_frame(kept, decided, P, classes, reject is not None or reject_cost is not None), output)
+
+
+def _refuse_for_numbers(options_given: list[str]) -> None:
+    if options_given:
+        raise ValueError(f"{', '.join(options_given)}: for models of classes, and this model predicts numbers.")
+
+
+def _numbers(kept: dict, fitted: models.Fitted, X) -> Any:
+    """Predicted numbers, with their standard deviations where the model knows them."""
+    import pandas as pd
+
+    predict, X = fitted.model.predict, fitted.inputs(X)
+    if "return_std" not in signature(predict).parameters:
+        return pd.DataFrame({**kept, "prediction": predict(X)})
+    mean, deviation = predict(X, return_std=True)
+    return pd.DataFrame({**kept, "prediction": mean, "standard deviation": deviation})
 
 
 def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:

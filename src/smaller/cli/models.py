@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 
 from .. import persist
 from ..errors import ModelFileError
-from ..ranking import Settings, as_classes, model_for, task_of
+from ..ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
 from ..tables import Columns, Table, read_table
 from .terminal import working
 
@@ -25,6 +26,11 @@ class Fitted(NamedTuple):
     columns: Columns
     scaling: dict[str, np.ndarray] | None  # of the inputs, for bases that need it
     training: dict[str, Any]
+
+    @property
+    def classifies(self) -> bool:
+        """Whether the model predicts classes; otherwise it predicts numbers."""
+        return is_classifier(self.model)
 
     def inputs(self, X) -> Any:
         """X in the units of the model."""
@@ -62,7 +68,7 @@ def _check(fitted: Fitted) -> None:
         raise ValueError("values to impute are neither numbers nor text")
     if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
         raise ValueError("its scaling does not fit its columns")
-    if len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
+    if fitted.classifies and len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
         raise ValueError("its priors do not fit its classes")
 
 
@@ -77,14 +83,16 @@ def fit(table: Table, name: str | None, task: str | None, settings: Settings, so
     if table.y is None:
         raise ValueError("A target is needed to fit a model.")
     task = task or task_of(table.y)
-    model, y = model_for(task, name, settings), as_classes(table.y)
+    model, y = model_for(task, name, settings), target_for(task, table.y)
     scaling = _scaling(table.X) if settings.basis not in ("linear", "quadratic") and settings.standardize else None
-    counts = np.unique(y, return_counts=True)[1]
-    training = {"samples": len(y), "source": source, "priors": (counts / counts.sum()).tolist()}
+    training: dict[str, Any] = {"samples": len(y), "source": source}
+    if task == CLASSIFICATION:
+        counts = np.unique(y, return_counts=True)[1]
+        training["priors"] = (counts / counts.sum()).tolist()
     fitted = Fitted(model, table.columns, scaling, training)
     with working(f"Fitting {type(model).__name__} on {table.X.shape[0]} x {table.X.shape[1]} values"):
         model.fit(fitted.inputs(table.X), y)
-    if not sparse.issparse(model.coef_) and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
+    if hasattr(model, "sparsify") and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
         model.sparsify()
     return fitted
 

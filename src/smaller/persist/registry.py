@@ -25,7 +25,7 @@ FORMAT, VERSION = "smaller model", 1
 LARGEST_HEADER = 1 << 28  # bytes
 DIMENSIONS, LONGEST = 8, 1 << 40  # of an array; a side of 0 beside a longer one would allocate nothing here, but later
 NUMBERS_AND_TEXT = "biufUS"  # kinds of NumPy's types
-FITTED = re.compile(r"[a-z][a-zA-Z0-9_]*_")
+FITTED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 MEMBER = re.compile(r"[0-9]{1,9}\.npy")
 
 # What a file may name. A new model gets its place here.

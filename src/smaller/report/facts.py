@@ -49,6 +49,8 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, with_path
     dict
     """
     y, inner, training = np.asarray(y), core(model), dict(training or {})
+    if not hasattr(inner, "classes_"):
+        raise ValueError(f"A report is about a classifier, and {type(inner).__name__} predicts numbers.")
     P = np.asarray(model.predict_proba(X))
     codes = bounds.admission.label_positions(inner, y)
     names = input_names(inner, names if names is None else np.asarray(names, dtype=object))
