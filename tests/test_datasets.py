@@ -20,7 +20,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from smaller import datasets
+from smaller import SMLR, datasets
 from smaller.datasets import DatasetNotFoundError, golub_preprocess
 
 REAL_FOLDER = os.environ.get("SMALLER_DATA")
@@ -403,3 +403,12 @@ def test_real_file_has_the_documented_shape_classes_and_splits(name, monkeypatch
     if first_split:
         assert tuple(len(part) for part in bunch.splits[0]) == first_split
         assert_array_equal(np.sort(np.concatenate(bunch.splits[0])), np.arange(rows))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("SMALLER_DATA" not in os.environ, reason="SMALLER_DATA names no folder of data")
+def test_raw_word_counts_are_fitted_to_their_certificate():
+    """A word that occurs 11 151 times in one text makes rows wrong with confidence on the way to the optimum."""
+    bunch = datasets.load_news20()
+    model = SMLR(20.0, standardize=True, tol=1e-4).fit(bunch.data[bunch.train], bunch.target[bunch.train])
+    assert model.dual_gap_ <= 1e-4

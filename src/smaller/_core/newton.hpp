@@ -60,7 +60,7 @@ public:
     Newton(const Columns& columns, const Data& data, const WorkingSet& set, double* b, double* F,
            std::function<void()> poll)
         : X(columns), D(data), A(set), b(b), F(F), poll(std::move(poll)), n(data.n), k(data.k), gaussian(data.family == GAUSSIAN),
-          P(n * k), trial_P(n * k), step_F(n * k), trial_F(n * k), u(k > 1 ? n * k : 0), T(k > 1 ? n : 0), v(n), q(n * k), g(A.size), xq(A.size),
+          P(n * k), trial_P(n * k), step_F(n * k), trial_F(n * k), u(k > 1 ? n * k : 0), excess(k > 1 ? n * k : 0), T(k > 1 ? n : 0), v(n), q(n * k), g(A.size), xq(A.size),
           center(A.size), h(A.size), d(A.size), total_q(k), gb(k), db(k), first(k + 1) {
         for (size_t l = 0, i = 0; l <= k; ++l) {
             while (i < A.size && static_cast<size_t>(A.klass[i]) < l) ++i;
@@ -106,13 +106,14 @@ private:
     std::function<void()> poll;
     size_t n, k;
     bool gaussian;
-    std::vector<double> P, trial_P, step_F, trial_F, u, T, v, q, g, xq, center, h, d, total_q, gb, db;
+    std::vector<double> P, trial_P, step_F, trial_F, u, excess, T, v, q, g, xq, center, h, d, total_q, gb, db;
     std::vector<double> length;  // of each column, sqrt(sum s x^2)
     std::vector<size_t> first;
     double total_s = 0.0, noise = 0.0;  // noise: what rounding leaves of a KKT residual
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double EPSILON = 2e-16;
+    static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
@@ -155,11 +156,22 @@ private:
         return worst;
     }
 
+    // Rows that are wrong with great confidence have next to no curvature, and would ask for steps without end: theirs
+    // is at least a small part of their residual, which no other row notices.
     void curvature_weights() {
         for (size_t l = 0; l < k; ++l) {
-            for (size_t i = 0; i < n; ++i) q[l * n + i] = D.s[i] * (gaussian ? 1.0 : P[l * n + i] * (1.0 - P[l * n + i]));
+            const double *p = &P[l * n], *y = D.Y + l * n;
+            for (size_t i = 0; i < n; ++i)
+                q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), WRONG * std::abs(p[i] - y[i])));
             total_q[l] = sum(&q[l * n], n);
         }
+        std::fill(excess.begin(), excess.end(), 0.0);
+    }
+
+    // What q_l has beyond s P_l (1 - P_l).
+    double beyond(size_t l, size_t i) const {
+        const double p = P[l * n + i];
+        return gaussian ? 0.0 : q[l * n + i] - D.s[i] * p * (1.0 - p);
     }
 
     void curvatures() {
@@ -182,7 +194,7 @@ private:
             }
             if (worst <= 1e-14 || !(worst < 0.5 * last)) return;
             last = worst;
-            intercept_curvature();
+            intercept_curvature(false);
             for (size_t l = 0; l < k; ++l) db[l] = -gb[l];
             forward(corner.data(), db.data(), k);
             backward(corner.data(), db.data(), k);
@@ -205,7 +217,7 @@ private:
 
     // The Cholesky factor of the Hessian in the intercepts. Equal shifts of all classes change nothing, so in the
     // symmetric parametrisation their curvature may be anything positive.
-    void intercept_curvature() {
+    void intercept_curvature(bool of_the_model) {
         corner.assign(k * k, 0.0);
         for (size_t l = 0; l < k; ++l)
             for (size_t other = l; other < k && !(gaussian && other > l); ++other) {
@@ -214,6 +226,7 @@ private:
                     v[i] = D.s[i] * (gaussian ? 1.0 : p[i] * ((other == l ? 1.0 : 0.0) - po[i]));
                 corner[l * k + other] = corner[other * k + l] = sum(v.data(), n);
             }
+        for (size_t l = 0; l < k && of_the_model; ++l) corner[l * k + l] = total_q[l];
         double trace = 0.0;
         for (size_t l = 0; l < k; ++l) trace += corner[l * k + l];
         for (size_t t = 0; t < k * k; ++t) corner[t] += D.family == SYMMETRIC ? trace / (k * k) : 0.0;
@@ -252,16 +265,22 @@ private:
         if (k == 1)
             for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
         else
-            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]) + u[l * n + i] - p[i] * T[i];
+            for (size_t i = 0; i < n; ++i)
+                v[i] = D.s[i] * (p[i] - y[i]) + u[l * n + i] - p[i] * T[i] + excess[l * n + i];
     }
 
     // v_l has changed by (1 - P_l) times the change of u_l; rows where P_l = 1 have not moved.
     void leave(size_t l) {
         const double *p = &P[l * n], *y = D.Y + l * n;
         for (size_t i = 0; i < n; ++i) {
-            const double was = D.s[i] * (p[i] - y[i]) + u[l * n + i] - p[i] * T[i];
-            const double rest = gaussian ? 1.0 : 1.0 - p[i];
-            const double change = rest > 0.0 ? (v[i] - was) / rest : 0.0;
+            const double was = D.s[i] * (p[i] - y[i]) + u[l * n + i] - p[i] * T[i] + excess[l * n + i];
+            const double more = beyond(l, i), rest = gaussian ? 1.0 : 1.0 - p[i];
+            double change = rest > 0.0 ? (v[i] - was) / rest : 0.0;
+            if (more > 0.0) {
+                const double moved = (v[i] - was) / q[l * n + i];  // of the score
+                change = D.s[i] * p[i] * moved;
+                excess[l * n + i] += more * moved;
+            }
             u[l * n + i] += change;
             if (!gaussian) T[i] += change;
         }
@@ -404,7 +423,7 @@ private:
 
     // The model with its intercepts at their best: the Schur complement of their block.
     void eliminate_intercepts(size_t a) {
-        intercept_curvature();
+        intercept_curvature(true);
         reduced = border;  // L^-1 of each row
         for (size_t c = 0; c < a; ++c) forward(corner.data(), &reduced[c * k], k);
         std::vector<double> target(gb);
