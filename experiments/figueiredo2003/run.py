@@ -153,6 +153,10 @@ def gaussians(report: Report, quick: bool) -> None:
 def classify(report: Report, key: str, bunch, splits: Iterable, gamma: float | None = None, rate: bool = False) -> None:
     """Errors on the test samples, on average or as a rate in per cent, and kernels; a width where one is given."""
     found: dict[str, list[tuple[float, float, float]]] = {}
+    splits = list(splits)
+    if not splits:
+        report.skip(key, f"{bunch.source} does not carry the training and test samples of the literature")
+        return
     for train, test in splits:
         X, y = bunch.data, bunch.target
         X = X if gamma else StandardScaler().fit(X[train]).transform(X)

@@ -71,7 +71,8 @@ def figure_one(report: Report, trials: int, draw: bool) -> None:
         curve = [[float(lam), float(e), float(s)] for lam, (e, s) in zip(LAMS, fixed[i], strict=True)]
         report.results[f"figure1/p={p:g}"]["curve"] = curve
         claim = f"p = {p:g}: the error at the learned lambda is at or below the minimum of the curve ({trials} trials)"
-        report.check(claim, learned[i, 0] <= fixed[i, best, 0])
+        if trials >= TRIALS:  # it is a claim about means, which a few trials do not show
+            report.check(claim, learned[i, 0] <= fixed[i, best, 0])
     if draw:
         picture(fixed, learned)
 
