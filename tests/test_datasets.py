@@ -406,9 +406,10 @@ def test_real_file_has_the_documented_shape_classes_and_splits(name, monkeypatch
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("SMALLER_DATA" not in os.environ, reason="SMALLER_DATA names no folder of data")
-def test_raw_word_counts_are_fitted_to_their_certificate():
+@pytest.mark.skipif(REAL_FOLDER is None, reason="SMALLER_DATA names no folder of data")
+def test_raw_word_counts_are_fitted_to_a_certificate(monkeypatch):
     """A word that occurs 11 151 times in one text makes rows wrong with confidence on the way to the optimum."""
+    monkeypatch.setenv("SMALLER_DATA", REAL_FOLDER)
     bunch = datasets.load_news20()
     model = SMLR(20.0, standardize=True, tol=1e-4).fit(bunch.data[bunch.train], bunch.target[bunch.train])
     assert model.dual_gap_ <= 1e-4
