@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .encoding import centred_offset, class_weights, encode, prediction_offset
+from .encoding import centred_offset, prediction_offset
 from .errors import Status
-from .estimator import Estimator, RegressionModel, Sample, Selector, score_variance
+from .estimator import ClassificationModel, RegressionModel, Sample, Selector, score_variance
 from .likelihoods import Gaussian, Probit
 from .objective import MixturePosterior
 from .priors import JeffreysMixture
@@ -262,7 +262,7 @@ class JeffreysRegressor(AdaptiveRegressor):
         return solution
 
 
-class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
+class JeffreysClassifier(Selector, ClassificationModel):
     """Sparse probit classification without a parameter to choose: Jeffreys' prior on the variance of every weight.
 
     Finds, from a start that is part of its definition, a local minimum over the surviving weights of ::
@@ -326,16 +326,9 @@ class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
-        labels: list[np.ndarray] = []
-
-        def prepare(y, weight, offset):
-            classes, codes = encode(y)
-            labels.append(classes)
-            return codes, weight * class_weights(self.class_weight, classes, codes, weight), offset
-
-        sample = self._sample(X, y, sample_weight, offset, prepare)
-        self.classes_ = labels[0]
-        return self._adopt(sample, self._solve(sample, len(labels[0])))
+        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
+        self.classes_ = classes
+        return self._adopt(sample, self._solve(sample, len(classes)))
 
     def _solve(self, sample: Sample, m: int) -> list[Solution]:
         """One fit for two classes, else one for each class against the rest; the start's factorisation is shared."""
@@ -388,11 +381,6 @@ class JeffreysClassifier(ClassifierMixin, Selector, Estimator):
     def predict_proba(self, X, offset=None) -> np.ndarray:
         """Class probabilities, (n_samples, n_classes)."""
         return np.exp(self.predict_log_proba(X, offset))
-
-    def predict(self, X, offset=None) -> np.ndarray:
-        """The most probable class of each sample."""
-        F = self.decision_function(X, offset)
-        return self.classes_[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
 
 
 def _jeffreys(sample: Sample, noise: float, learn: bool) -> MixturePosterior:

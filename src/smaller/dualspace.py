@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .encoding import centred_offset, class_weights, encode, one_hot, split
+from .encoding import centred_offset, one_hot, split
 from .errors import ConvergenceWarning, EmptyModelWarning, choose, warn
 from .estimator import ClassificationModel, Sample, Selector
 from .evidence import Columns, Evidence
@@ -232,22 +232,9 @@ class TypeIIClassifier(Selector, ClassificationModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
-        labels: list[np.ndarray] = []
-
-        def prepare(y, weight, offset):
-            classes, codes = encode(y)
-            labels.append(classes)
-            return codes, weight * class_weights(self.class_weight, classes, codes, weight), offset
-
-        sample = self._sample(X, y, sample_weight, offset, prepare)
-        classes = labels[0]
+        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         m = len(classes)
         k = 1 if m == 2 else m
         objective = Posterior(

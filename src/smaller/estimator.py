@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 from . import _core
 from .basis import Kernel, Precomputed, as_basis
 from .design import Design, LazyDesign, as_design
-from .encoding import prediction_offset
+from .encoding import class_weights, encode, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .solvers import Solution, Spread
 
@@ -194,6 +194,18 @@ class ClassificationModel(ClassifierMixin, Estimator):
     """Models with scores: log odds of the second of two classes, or one score for each class of a softmax."""
 
     classes_: np.ndarray
+    class_weight: Any
+
+    def _labelled_sample(self, X, y, sample_weight, offset) -> tuple[Sample, np.ndarray]:
+        """The sample with the positions of its labels among the classes as targets, weighted by class; the classes."""
+        found: list[np.ndarray] = []
+
+        def prepare(y, weight, offset):
+            classes, codes = encode(y)
+            found.append(classes)
+            return codes, weight * class_weights(self.class_weight, classes, codes, weight), offset
+
+        return self._sample(X, y, sample_weight, offset, prepare), found[0]
 
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores: log odds of the second class, (n_samples,), or one column for each class."""

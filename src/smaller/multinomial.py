@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .encoding import centred_offset, class_weights, encode, one_hot, penalty_factors, split
+from .encoding import centred_offset, one_hot, penalty_factors, split
 from .errors import EmptyModelWarning, warn
 from .estimator import ClassificationModel, Sample, Selector
 from .likelihoods import Multinomial
@@ -43,16 +43,7 @@ class MultinomialModel(ClassificationModel):
 
     def _pose(self, X, y, sample_weight, offset) -> tuple[Sample, Posterior, np.ndarray]:
         """The sample, its objective and the class labels."""
-        labels: list[np.ndarray] = []
-
-        def prepare(y, weight, offset):
-            classes, codes = encode(y)
-            labels.append(classes)
-            weight = weight * class_weights(self.class_weight, classes, codes, weight)
-            return codes, weight, offset
-
-        sample = self._sample(X, y, sample_weight, offset, prepare)
-        classes = labels[0]
+        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         m = len(classes)
         reference = m == 2 or self.parametrization == "reference"
         k = 1 if m == 2 else m - reference

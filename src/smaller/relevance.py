@@ -11,7 +11,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .encoding import class_weights, encode, one_hot, prediction_offset
+from .encoding import one_hot, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .estimator import ClassificationModel, Sample, Selector
 from .evidence import Evidence
@@ -201,22 +201,9 @@ class RVMClassifier(Selector, ClassificationModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
-        labels: list[np.ndarray] = []
-
-        def prepare(y, weight, offset):
-            classes, codes = encode(y)
-            labels.append(classes)
-            return codes, weight * class_weights(self.class_weight, classes, codes, weight), offset
-
-        sample = self._sample(X, y, sample_weight, offset, prepare)
-        classes = labels[0]
+        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         search, rounds = SEARCHES[self.algorithm]
         problems = self._problems(sample, len(classes))
         solutions = [search(problem, self.tol, self.max_iter or rounds) for problem in problems]
