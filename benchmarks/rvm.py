@@ -63,11 +63,10 @@ def settled_evidence(task: str, X, y, vectors) -> float:
     rows = np.arange(design.d)
     if task == "regression":
         evidence = Evidence(design, y[:, None])
-        start = evidence.at(rows, np.full(len(rows), 10 / evidence.yy), 0.1 * evidence.variance)
-        products = evidence.products(evidence.take(rows))
-        return gaussian.settle(evidence, start, *products, 1e-9, 1e-6)[0].log_evidence
+        begin = np.full(len(rows), 10 / evidence.yy), 0.1 * evidence.variance
+        return gaussian.settled(evidence, rows, *begin, 1e-9, 1e-6).log_evidence
     evidence = LaplaceEvidence(design, y[:, None].astype(float))
-    return laplace._settle(evidence, laplace._remade(evidence, rows, np.full(len(rows), 1e-3)), 1e-6).log_evidence
+    return laplace.settled(evidence, rows, np.full(len(rows), 1e-3), 1e-4, 1e-6).log_evidence
 
 
 def race(task: str, n: int) -> dict:

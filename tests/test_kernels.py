@@ -76,6 +76,73 @@ def test_the_sequential_algorithm_takes_the_same_steps(compiled, k, learn, start
     np.testing.assert_allclose(ends[0][2], ends[1][2], rtol=1e-6)
 
 
+def bumps(n, seed):
+    """Gaussian bumps over the line, as a working set, with labels that a few of them make."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(-10, 10, n))
+    X = np.exp(-0.2 * (x[:, None] - x) ** 2)
+    X = np.asfortranarray(X / np.linalg.norm(X, axis=0))
+    f = np.sinc(x / np.pi)
+    return X, (rng.random(n) < 1 / (1 + np.exp(-6 * f))).astype(float)
+
+
+@pytest.mark.parametrize("learn", [True, False])
+@pytest.mark.parametrize("k", [1, 2])
+def test_the_search_for_evidence_ends_where_its_twin_does(compiled, k, learn):
+    """On columns at random, which leave no doubt which of them are in; among bumps there are many maxima."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 60))
+    X = np.asfortranarray(X / np.linalg.norm(X, axis=0))
+    Z = X[:, [3, 10, 30]] @ (2 + rng.random((3, k))) + 0.1 * rng.standard_normal((60, k))
+    C, yy = np.asfortranarray(X.T @ Z), float((Z**2).sum())
+    coarse = np.arange(0, 60, 3)
+    precisions = np.full((20, 2), np.inf, order="F")
+    precisions[::4, 1] = 1.0
+    begin = coarse, precisions, np.array([0.05, 0.05])
+    ends = []
+    for kernel in (compiled.climb, reference.climb):
+        alpha = np.empty(60)
+        noise, value = kernel(X, C, 60.0, yy, *begin, alpha, 2, 1e-9 if learn else 0.0, 1e-3, 1 - 1e-9, 10_000)
+        assert np.isfinite(alpha[[3, 10, 30]]).all()
+        ends.append((noise, value))
+    assert ends[0][1] == pytest.approx(ends[1][1], abs=2e-3)  # steps that gain less than 1e-3 are not taken
+    assert ends[0][0] == pytest.approx(ends[1][0], rel=2e-2)
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-4])
+def test_the_search_for_laplaces_evidence_ends_where_its_twin_does(compiled, level):
+    X, y = bumps(80, 1)
+    s, offset = np.random.default_rng(2).integers(1, 3, 80).astype(float), np.linspace(-0.1, 0.1, 80)
+    coarse = np.arange(0, 80, 4)
+    precisions = np.full((20, 2), np.inf, order="F")
+    precisions[::5, 1] = 1e-2
+    begin = coarse, precisions, np.zeros((21, 2), order="F")
+    ends = []
+    for kernel in (compiled.logistic, reference.logistic):
+        alpha, v = np.empty(80), np.empty(81)
+        value = kernel(X, y, s, offset, level, *begin, alpha, v, 2, 1e-3, 1e-5, 1e-7, 1 - 1e-9, 10_000)
+        ends.append((value, v, 1 / alpha))
+    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-6)  # where log precisions change by less than 1e-5
+    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-3, atol=1e-6)
+    np.testing.assert_array_equal(ends[0][2] > 0, ends[1][2] > 0)
+    assert (ends[0][2] > 0).any()
+
+
+def test_distances_decay_and_squares(compiled):
+    rng = np.random.default_rng(0)
+    X, Z, omega, center = rng.standard_normal((30, 5)), rng.standard_normal((17, 5)), rng.random(30), rng.random(5)
+    ends = []
+    for kernels in (compiled, reference):
+        D, total = np.empty((30, 17)), np.zeros(5)
+        kernels.distances(X, np.ascontiguousarray(Z.T), D)
+        kernels.squares(X, omega, center, total)
+        plain = D.copy()
+        kernels.decay(D, 0.3)
+        ends.append((plain, D, total))
+    for ours, twin in zip(*ends, strict=True):
+        np.testing.assert_allclose(ours, twin, rtol=1e-13)
+
+
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_means_and_loss(compiled, family):
     rng = np.random.default_rng(1)

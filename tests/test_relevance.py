@@ -75,7 +75,7 @@ def test_a_flat_intercept_is_the_limit_of_a_wide_one():
 
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("k", [1, 2])
-def test_derivatives_of_the_evidence(intercept, k):
+def test_slopes_of_the_evidence(intercept, k):
     evidence, _, _ = problem(intercept, k)
     rows, point = np.array([0, 1, 4]), np.log([3.0, 0.7, 20.0, 0.3])
 
@@ -84,17 +84,13 @@ def test_derivatives_of_the_evidence(intercept, k):
 
     step = 1e-5 * np.eye(4)
     slopes = [(at(point + h).log_evidence - at(point - h).log_evidence) / 2e-5 for h in step]
-    bends = [(evidence.gradient(at(point + h)) - evidence.gradient(at(point - h))) / 2e-5 for h in step]
     assert_allclose(evidence.gradient(at(point)), slopes, rtol=1e-5, atol=1e-6)
-    assert_allclose(evidence.hessian(at(point)), bends, rtol=1e-5, atol=1e-6)
 
 
 def test_the_gain_of_an_addition_is_the_rise_of_the_evidence():
-    """Tipping & Faul (2003), eq. 27; and an exchange is a deletion and an addition."""
+    """Tipping & Faul (2003), eq. 27."""
     evidence, _, _ = problem(True)
-    rows = np.array([0, 2])
-    Phi = evidence.take(rows)
-    fit, _ = regression.settle(evidence, evidence.at(rows, np.ones(2), 0.3), *evidence.products(Phi), 0.0, 1e-8)
+    fit = regression.settled(evidence, np.array([0, 2]), np.ones(2), 0.3, 0.0, 1e-8)
     Phi = evidence.take(fit.rows)
     quality = evidence.quality(fit, Phi, evidence.pull_targets())
     gain = regression.addition_gain(quality.S, (quality.Q**2).mean(axis=1), 1)
@@ -103,10 +99,23 @@ def test_the_gain_of_an_addition_is_the_rise_of_the_evidence():
     larger = evidence.at(np.append(fit.rows, j), np.append(fit.alpha, alpha), fit.noise)
     assert gain[j] > 0.1
     assert larger.log_evidence - fit.log_evidence == pytest.approx(gain[j], rel=1e-8)
-    for position, column, precision, gained in regression.exchanges(fit, quality, 1, 1e-6):
-        rows, alphas = fit.rows.copy(), fit.alpha.copy()
-        rows[position], alphas[position] = column, precision
-        assert evidence.at(rows, alphas, fit.noise).log_evidence - fit.log_evidence == pytest.approx(gained, rel=1e-6)
+
+
+def test_a_column_is_replaced_where_that_loses_little():
+    """What is nominated to take a column's place is the column that then has the highest evidence."""
+    evidence, _, _ = problem(True)
+    fit = regression.settled(evidence, np.array([0, 2, 3]), np.ones(3), 0.3, 0.0, 1e-8)
+    found = regression.replacements(fit, evidence.quality(fit, evidence.take(fit.rows), evidence.pull_targets()), 1)
+    expected = []
+    for out in range(len(fit.rows)):
+        rows, alpha = np.delete(fit.rows, out), np.delete(fit.alpha, out)
+        without = evidence.at(rows, alpha, fit.noise)
+        quality = evidence.quality(without, evidence.take(rows), evidence.pull_targets())
+        gain = regression.addition_gain(quality.S, (quality.Q**2).mean(axis=1), 1)
+        gain[fit.rows] = 0.0
+        if without.log_evidence + gain.max() >= fit.log_evidence - regression.SLACK:
+            expected.append(int(np.argmax(gain)))
+    assert_array_equal(found, np.unique(expected))
 
 
 def test_gains_of_several_outputs_agree_with_those_of_one():
@@ -180,7 +189,13 @@ def test_nothing_outside_the_model_would_raise_the_evidence():
     gain = regression.addition_gain(quality.S, (quality.Q**2).mean(axis=1), 1)
     gain[fit.rows] = 0
     assert gain.max() < 1e-3
-    assert regression.exchanges(fit, quality, 1, 2e-3) == []
+    for out in range(len(fit.rows)):  # nor would an exchange
+        rows, alpha = np.delete(fit.rows, out), np.delete(fit.alpha, out)
+        without = evidence.at(rows, alpha, fit.noise)
+        quality = evidence.quality(without, evidence.take(rows), evidence.pull_targets())
+        gain = regression.addition_gain(quality.S, (quality.Q**2).mean(axis=1), 1)
+        gain[fit.rows] = 0.0
+        assert without.log_evidence + gain.max() < fit.log_evidence + 2e-3
 
 
 def test_columns_that_are_each_others_copies_enter_once():
@@ -243,9 +258,8 @@ def test_sinc_at_the_references_relevance_vectors(run):
     rows = np.array(there["used"])
     unit = evidence.columns.unit[rows]
     learn = "fixed" not in run
-    start = evidence.at(rows, np.array(there["alpha"]) / unit**2 * 1.5, 1 / there["beta"] * (1.2 if learn else 1.0))
-    products = evidence.products(evidence.take(rows))
-    fit, _ = regression.settle(evidence, start, *products, 1e-9 if learn else 0.0, 1e-8)
+    alpha, noise = np.array(there["alpha"]) / unit**2 * 1.5, 1 / there["beta"] * (1.2 if learn else 1.0)
+    fit = regression.settled(evidence, rows, alpha, noise, 1e-9 if learn else 0.0, 1e-8)
     assert_array_equal(fit.rows, rows)
     assert_allclose(fit.alpha * unit**2, there["alpha"], rtol=1e-5)
     assert_allclose(fit.mean[:, 0] / unit, there["mu"], rtol=1e-5)

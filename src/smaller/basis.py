@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, polynomial_kernel, rbf_kernel
 from sklearn.preprocessing import PolynomialFeatures
 
+from . import _core
 from .design import as_design
 from .errors import choose
 
@@ -87,8 +89,23 @@ def _poly(X, centers, gamma, degree, coef0):
     return polynomial_kernel(X, centers, degree=degree, gamma=gamma, coef0=coef0)
 
 
+FEW_INPUTS = 16  # whose squared differences are summed as they are; beyond, a matrix product is quicker
+
+
+def _rbf(X, centers, gamma, degree, coef0):
+    if sparse.issparse(X) or sparse.issparse(centers) or X.dtype != np.float64:
+        return rbf_kernel(X, centers, gamma=gamma)
+    if X.shape[1] <= FEW_INPUTS:
+        D = np.empty((X.shape[0], centers.shape[0]))
+        _core.distances(np.ascontiguousarray(X), np.ascontiguousarray(centers.T), D)
+    else:
+        D = euclidean_distances(X, centers, squared=True)
+    _core.decay(D, float(gamma))
+    return D
+
+
 KERNELS: dict[str, Callable] = {
-    "rbf": lambda X, centers, gamma, degree, coef0: rbf_kernel(X, centers, gamma=gamma),
+    "rbf": _rbf,
     "linear": lambda X, centers, gamma, degree, coef0: linear_kernel(X, centers),
     "poly": _poly,
 }
@@ -193,13 +210,14 @@ def as_basis(basis):
             f"basis must be one of {', '.join(map(repr, BASES))} or a basis object such as Kernel('rbf', gamma=0.5); "
             f"got {basis!r}."
         )
-    return clone(basis)
+    return copy(basis)  # its fit sets everything that it found before
 
 
 def _distinct_rows(X) -> np.ndarray:
     """Positions of the first of each set of equal rows, the rows sorted."""
     if not sparse.issparse(X):
-        return np.unique(np.ascontiguousarray(X), axis=0, return_index=True)[1]
+        X = X[:, 0] if X.shape[1] == 1 else np.ascontiguousarray(X)
+        return np.unique(X, axis=0, return_index=True)[1]
     rows = sparse.csr_array(X, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()

@@ -91,7 +91,9 @@ class Estimator(BaseEstimator):
         _core.tell_if_slow()
         basis = as_basis(self.basis)
         X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets)
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+        weight = np.ones(X.shape[0])
+        if sample_weight is not None:
+            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         offset = None if offset is None else _check_offset(offset, X.shape[0])
         rows = np.flatnonzero(weight > 0)
         if not len(rows):

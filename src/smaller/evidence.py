@@ -8,14 +8,13 @@ sample weight is a repetition, exactly.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotri
 
-from .design import Design, as_design
+from .design import Design
 
 LOG_2PI = float(np.log(2 * np.pi))
 CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
@@ -39,22 +38,18 @@ class Columns:
         # A constant column is the intercept once more: in infinite units it vanishes.
         self.unit = np.where(square > CONSTANT**2 * second, np.sqrt(square), np.inf)
 
-    def restricted(self, rows: np.ndarray) -> Columns:
-        """Some of the columns, packed."""
-        other = object.__new__(Columns)
-        other.design = as_design(self.design.take(rows), self.design.intercept)
-        other.s, other.total = self.s, self.total
-        other.center, other.unit = self.center[rows], self.unit[rows]
-        return other
-
     @property
     def d(self) -> int:
         """Number of columns."""
         return self.design.d
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Columns, centred and scaled but not weighted, (n, len(rows))."""
-        return (self.design.take(rows) - self.center[rows]) / self.unit[rows]
+        """Columns, centred and scaled but not weighted, (n, len(rows)) in Fortran order."""
+        Phi = np.asfortranarray(self.design.take(rows))
+        if self.design.intercept:
+            Phi -= self.center[rows]
+        Phi /= self.unit[rows]
+        return Phi
 
     def pull(self, R: np.ndarray) -> np.ndarray:
         """Their products with R (n, r), all columns: (d, r)."""
@@ -98,7 +93,7 @@ class Fit(NamedTuple):
     @property
     def determined(self) -> np.ndarray:
         """1 - alpha_j Sigma_jj: how well the data determine each weight, between 0 and 1."""
-        return 1 - self.alpha * np.diag(self.covariance)
+        return 1 - self.alpha * self.covariance.diagonal()
 
 
 class Quality(NamedTuple):
@@ -129,15 +124,8 @@ class Evidence:
         self.Z = Y - self.y_mean
         self.total = self.columns.total - design.intercept  # what is left when the intercept is integrated out
         self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))
-        self.root = np.sqrt(self.s)[:, None]
+        self.root, self.weighted = np.sqrt(self.s)[:, None], bool((self.s != 1.0).any())
         self._seen: dict[int, np.ndarray] = {}
-
-    def restricted(self, rows: np.ndarray) -> Evidence:
-        """The same data with some of the columns only."""
-        other = object.__new__(Evidence)
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "whole"})
-        other.columns, other._seen = self.columns.restricted(rows), {}
-        return other
 
     @property
     def variance(self) -> float:
@@ -145,13 +133,11 @@ class Evidence:
         return self.yy / max(self.k * self.total, 1.0)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Columns times the square root of the weights."""
-        return self.root * self.columns.take(rows)
-
-    @cached_property
-    def whole(self) -> np.ndarray:
-        """All columns, for solvers that have few."""
-        return np.asfortranarray(self.take(np.arange(self.columns.d)))
+        """Columns times the square root of the weights, in Fortran order."""
+        Phi = self.columns.take(rows)
+        if self.weighted:
+            Phi *= self.root
+        return Phi
 
     def products(self, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """G = Phi^T Phi and C = Phi^T y of columns from :meth:`take`."""
@@ -211,25 +197,10 @@ class Evidence:
 
     def gradient(self, fit: Fit) -> np.ndarray:
         """Of the log evidence in log alpha, and last in log noise."""
-        square = (fit.mean**2).sum(axis=1)
-        in_alpha = 0.5 * (self.k * fit.determined - fit.alpha * square)
-        in_noise = 0.5 * (fit.misfit / fit.noise - self.k * (self.total - fit.determined.sum()))
+        determined = fit.determined
+        in_alpha = 0.5 * (self.k * determined - fit.alpha * (fit.mean**2).sum(axis=1))
+        in_noise = 0.5 * (fit.misfit / fit.noise - self.k * (self.total - determined.sum()))
         return np.append(in_alpha, in_noise)
-
-    def hessian(self, fit: Fit) -> np.ndarray:
-        """Of the log evidence in log alpha, and last in log noise."""
-        Sigma, mean, alpha, k, r = fit.covariance, fit.mean, fit.alpha, self.k, len(fit.rows)
-        outer = np.outer(alpha, alpha)
-        H = np.empty((r + 1, r + 1))
-        H[:r, :r] = 0.5 * outer * Sigma * (k * Sigma + 2 * mean @ mean.T)
-        H[:r, :r].flat[:: r + 1] -= 0.5 * alpha * (k * np.diag(Sigma) + (mean**2).sum(axis=1))
-        shift = Sigma @ (alpha[:, None] * mean)  # d mean / d log beta
-        inner = (Sigma * alpha) @ Sigma
-        cross = 0.5 * alpha * (k * (np.diag(inner) - np.diag(Sigma)) + 2 * (mean * shift).sum(axis=1))
-        H[:r, r] = H[r, :r] = cross
-        trace = float(alpha @ np.diag(Sigma) - alpha @ np.diag(inner))
-        H[r, r] = -0.5 * (fit.misfit / fit.noise - 2 * float((alpha[:, None] * mean * shift).sum()) + k * trace)
-        return H
 
     def gamma_space(self, gamma: np.ndarray, noise: float) -> float:
         """k log|Sigma_y| + tr Y^T Sigma_y^-1 Y, Sigma_y = noise I + Phi Gamma Phi^T (Wipf & Wu 2012, eq. 5, f = 0)."""

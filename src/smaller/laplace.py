@@ -69,13 +69,6 @@ class LaplaceEvidence:
         self.k = self.contrast.shape[1]
         self.offset = np.zeros((1, Y.shape[1])) if offset is None else offset
 
-    def restricted(self, rows: np.ndarray) -> LaplaceEvidence:
-        """The same data with some of the columns only."""
-        other = object.__new__(LaplaceEvidence)
-        other.__dict__.update(self.__dict__)
-        other.columns = self.columns.restricted(rows)
-        return other
-
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Columns, centred and scaled."""
         return self.columns.take(rows)
@@ -156,10 +149,9 @@ class LaplaceEvidence:
         """S_j and Q_j of all columns at the mode, the curvature held: S is (d,), or (d, k, k) for several outputs."""
         k, q = self.k, mode.Phi.shape[1]
         B = self.curvature(mode.P)
-        T = [
-            self.columns.pull((B[:, left, :, None] * mode.Phi[:, None, :]).reshape(len(B), k * q)) for left in range(k)
-        ]
-        Q = self.columns.pull(self.residual(mode.P))
+        products = [(B[:, left, :, None] * mode.Phi[:, None, :]).reshape(len(B), k * q) for left in range(k)]
+        pulled = self.columns.pull(np.column_stack([*products, self.residual(mode.P)]))  # one pass over the columns
+        T, Q = [pulled[:, left * k * q : (left + 1) * k * q] for left in range(k)], pulled[:, k * k * q :]
         pairs = [(left, right) for left in range(k) for right in range(left, k)]
         squares = self.columns.spread(np.column_stack([B[:, left, right] for left, right in pairs]))
         E = [t @ mode.joint for t in T]

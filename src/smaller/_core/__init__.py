@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import CompiledCoreWarning, warn
 from . import reference
 
-KERNELS = ("means", "newton", "componentwise", "sequential")
+KERNELS = ("means", "newton", "componentwise", "sequential", "climb", "logistic", "distances", "decay", "squares")
 
 _impl: Any
 try:
@@ -22,7 +22,9 @@ except ImportError:
     _impl = reference
     COMPILED = False
 
-means, newton, componentwise, sequential = (getattr(_impl, name) for name in KERNELS)
+means, newton, componentwise, sequential, climb, logistic, distances, decay, squares = (
+    getattr(_impl, name) for name in KERNELS
+)
 
 _told = COMPILED
 

@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "componentwise.hpp"
+#include "evidence.hpp"
+#include "logistic.hpp"
 #include "newton.hpp"
 #include "sequential.hpp"
 
@@ -19,6 +21,8 @@ using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
 template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<double, nb::ndim<2>, nb::f_contig, nb::device::cpu>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Result = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 void raise_if_interrupted() {
     nb::gil_scoped_acquire gil;
@@ -81,17 +85,55 @@ double componentwise(const Columns& X, const Vector<const double>& bound, const 
     return greedy ? solver.greedy(visit.shape(0)) : solver.sweep(visit.data());
 }
 
+void check_set(bool fits) {
+    if (!fits) throw nb::value_error("the arrays of a working set do not fit together");
+}
+
 std::tuple<int, double> sequential(const Matrix<double>& X, const Matrix<double>& C, double total, double yy,
                                    const Vector<double>& alpha, double noise, double floor, double tol, double aligned,
                                    int max_steps) {
-    const size_t w = X.shape(1);
-    if (C.shape(0) != w || alpha.shape(0) != w)
-        throw nb::value_error("the arrays of a working set do not fit together");
+    const size_t n = X.shape(0), w = X.shape(1);
+    check_set(C.shape(0) == w && alpha.shape(0) == w);
     nb::gil_scoped_release released;
-    Sequential solver(X.data(), C.data(), X.shape(0), w, C.shape(1), total, yy, alpha.data(), noise, aligned);
+    Products products(each_column(X.data(), n, w), n, nullptr, false);
+    Sequential solver(products, C.data(), C.shape(1), total, yy, alpha.data(), noise, aligned);
     double found = noise;
     const int steps = solver.run(floor, tol, max_steps, &found);
     return {steps, found};
+}
+
+std::tuple<double, double> climb(const Matrix<double>& X, const Matrix<double>& C, double total, double yy,
+                                 const Vector<const std::int64_t>& coarse, const Matrix<double>& precisions,
+                                 const Vector<const double>& noises, const Vector<double>& alpha, size_t follow,
+                                 double floor, double tol, double aligned, int max_steps) {
+    const size_t n = X.shape(0), w = X.shape(1), few = coarse.shape(0), starts = precisions.shape(1);
+    check_set(C.shape(0) == w && alpha.shape(0) == w && precisions.shape(0) == few && noises.shape(0) == starts);
+    nb::gil_scoped_release released;
+    const std::vector<size_t> places(coarse.data(), coarse.data() + few);
+    for (const size_t place : places) check_set(place < w);
+    const auto model = climb_from(X.data(), C.data(), n, w, C.shape(1), total, yy, places, precisions.data(),
+                                  noises.data(), starts, follow, floor, tol, aligned, max_steps);
+    std::fill(alpha.data(), alpha.data() + w, std::numeric_limits<double>::infinity());
+    for (size_t a = 0; a < model.rows.size(); ++a) alpha.data()[model.rows[a]] = model.alpha[a];
+    return {model.noise, model.value};
+}
+
+double logistic(const Matrix<double>& X, const Vector<const double>& y, const Vector<const double>& s,
+                const Vector<const double>& offset, double level, const Vector<const std::int64_t>& coarse,
+                const Matrix<double>& precisions, const Matrix<double>& weights, const Vector<double>& alpha,
+                const Vector<double>& v, size_t follow, double tol, double change, double near, double aligned,
+                int max_steps) {
+    const size_t n = X.shape(0), w = X.shape(1), few = coarse.shape(0), starts = precisions.shape(1);
+    check_set(y.shape(0) == n && s.shape(0) == n && offset.shape(0) == n && alpha.shape(0) == w && v.shape(0) == w + 1);
+    check_set(precisions.shape(0) == few && weights.shape(0) == few + 1 && weights.shape(1) == starts && starts > 0);
+    nb::gil_scoped_release released;
+    const std::vector<size_t> places(coarse.data(), coarse.data() + few);
+    for (const size_t place : places) check_set(place < w);
+    const auto model = logistic_from(X.data(), y.data(), s.data(), offset.data(), n, w, level, places, precisions.data(),
+                                     weights.data(), starts, follow, tol, change, near, aligned, max_steps);
+    std::copy(model.alpha.begin(), model.alpha.end(), alpha.data());
+    std::copy(model.v.begin(), model.v.end(), v.data());
+    return model.log_evidence;
 }
 
 template <class T>
@@ -131,7 +173,25 @@ NB_MODULE(compiled, m) {
                       const Values& P) {
         return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data());
     }, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("distances", [](const Table& X, const Table& Zt, const Result& D) {
+        check_set(X.shape(1) == Zt.shape(0) && D.shape(0) == X.shape(0) && D.shape(1) == Zt.shape(1));
+        nb::gil_scoped_release released;
+        distances(X.data(), Zt.data(), X.shape(0), Zt.shape(1), X.shape(1), D.data());
+    }, EXACT, EXACT, EXACT);
+    m.def("squares", [](const Table& X, const Vector<const double>& omega, const Vector<const double>& center,
+                        const Vector<double>& total) {
+        const size_t n = X.shape(0), d = X.shape(1);
+        check_set(omega.shape(0) == n && center.shape(0) == d && total.shape(0) == d);
+        nb::gil_scoped_release released;
+        squares(X.data(), omega.data(), center.data(), n, d, total.data());
+    }, EXACT, EXACT, EXACT, EXACT);
+    m.def("decay", [](const Result& D, double gamma) {
+        nb::gil_scoped_release released;
+        decay(D.data(), D.size(), gamma);
+    }, EXACT, EXACT);
     m.def("sequential", sequential, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("climb", climb, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("logistic", logistic, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
     bind_dense<double>(m);
     bind_dense<float>(m);
     bind_sparse<double, std::int32_t>(m);

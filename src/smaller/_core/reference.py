@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .reference_evidence import climb, logistic, sequential  # noqa: F401
+
 SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
 MAX_SWEEPS = 1000
 SETTLED = 1e-12  # an intercept this good is left for _settle_intercepts
@@ -256,96 +258,19 @@ def componentwise(*arguments):
     return worst
 
 
-NOISE_EVERY = 10  # steps of the sequential algorithm between two estimates of the noise
+def distances(X, Zt, D):
+    """Squared distances of the rows of X (n, p) and the columns of Zt (p, m), into D (n, m)."""
+    D[:] = 0.0
+    for x, z in zip(X.T, Zt, strict=True):
+        D += np.square(x[:, None] - z)
 
 
-def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
-    """Tipping & Faul (2003) on a working set: add, re-estimate or delete the column that raises the log evidence most.
-
-    X (n, w) are the columns, C (w, k) their products with the targets; `total` samples with sum of squares `yy`.
-    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one is
-    in. The noise is learned down to `floor`, if that is positive.
-    Returns the number of steps, the last of which gained `tol`, and the noise.
-    """
-    G = X.T @ X
-    active = _apart(G, alpha, aligned)
-    steps = 0
-    posterior = _posterior(G, C, alpha, active, noise)
-    while posterior and steps < max_steps:
-        j, gain, best = _best_step(G, C.shape[1], alpha, active, posterior, aligned)
-        quiet = not gain >= tol
-        if not quiet:
-            alpha[j] = best
-            active = np.flatnonzero(np.isfinite(alpha))
-            steps += 1
-            posterior = _posterior(G, C, alpha, active, noise)
-            if steps % NOISE_EVERY:
-                continue
-        before = noise
-        if floor > 0 and posterior:
-            noise = _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor)
-            posterior = _posterior(G, C, alpha, active, noise)
-        if quiet and abs(np.log(noise / before)) < 1e-3 * tol:
-            break
-        steps += quiet
-    return steps, float(noise)
+def decay(D, gamma):
+    """exp(-gamma d) in the place of each d."""
+    D *= -gamma
+    np.exp(D, out=D)
 
 
-def _apart(G, alpha, aligned):
-    """The columns that are in; of several whose cosines reach `aligned` all but the first leave."""
-    unit = np.sqrt(np.diag(G))
-    active: list[int] = []
-    for j in np.flatnonzero(np.isfinite(alpha)):
-        if (G[j, active] ** 2 >= (aligned * unit[j] * unit[active]) ** 2).any():
-            alpha[j] = np.inf
-        else:
-            active.append(int(j))
-    return np.array(active, dtype=int)
-
-
-def _posterior(G, C, alpha, active, noise):
-    """Sigma and mu of the active columns, S and Q of all (eqs. 22-24); nothing where rounding defeats them."""
-    H = G[np.ix_(active, active)] / noise
-    H.flat[:: len(active) + 1] += alpha[active]
-    try:
-        T = np.linalg.inv(np.linalg.cholesky(H))
-    except np.linalg.LinAlgError:
-        return None
-    Sigma = T.T @ T
-    mu = Sigma @ C[active] / noise
-    S = np.diag(G) / noise - ((T @ G[active] / noise) ** 2).sum(axis=0)
-    Q = (C - G[:, active] @ mu) / noise
-    return Sigma, mu, S, Q
-
-
-def _best_step(G, k, alpha, active, posterior, aligned):
-    """Column, gain and new precision of the best step (eqs. 18-21)."""
-    Sigma, mu, s, Q = posterior
-    variance = np.diag(Sigma)
-    s, q2 = s.copy(), (Q**2).sum(axis=1)
-    s[active] = (1 - alpha[active] * variance) / variance
-    q2[active] = ((mu / variance[:, None]) ** 2).sum(axis=1)
-    theta = q2 / k - s
-    unit = np.sqrt(np.diag(G))
-    near = (G[:, active] ** 2 >= (aligned * np.outer(unit, unit[active])) ** 2).any(axis=1)
-    near[active] = False
-    with np.errstate(divide="ignore", invalid="ignore"):
-        new = np.where(theta > 0, s * s / theta, np.inf)
-        gain = _level(new, s, q2, k) - _level(alpha, s, q2, k)
-    gain[near | (np.isinf(alpha) & (theta <= 0))] = -np.inf
-    j = int(np.argmax(gain))
-    return j, gain[j], new[j]
-
-
-def _level(alpha, s, q2, k):
-    """What a column contributes to the log evidence at precision alpha (eq. 18)."""
-    return 0.5 * (q2 / (alpha + s) - k * np.log1p(s / alpha))
-
-
-def _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor):
-    """(|y - Phi mu|^2 + noise k sum_j (1 - alpha_j Sigma_jj)) / (k total): EM, so that the evidence does not fall."""
-    Sigma, mu = posterior[:2]
-    k = C.shape[1]
-    determined = (1 - alpha[active] * np.diag(Sigma)).sum()
-    misfit = yy + float((mu * (G[np.ix_(active, active)] @ mu - 2 * C[active])).sum())
-    return max(floor, (max(misfit, 0.0) + noise * k * determined) / (k * total))
+def squares(X, omega, center, total):
+    """total_j += sum_i omega_i (x_ij - center_j)^2."""
+    total += omega @ np.square(X - center)

@@ -1,28 +1,101 @@
 // The fast sequential algorithm of Tipping & Faul (2003) on a working set: at each step the column whose addition,
-// re-estimation or deletion raises the log evidence most, with rank-one updates of the posterior. A column's products
-// with the others are computed when it first enters.
+// re-estimation or deletion raises the log evidence most, with rank-one updates of the posterior.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "cholesky.hpp"
 #include "simd.hpp"
 
 namespace smaller {
 
+// Products of the columns of a working set, X^T diag(omega) X, a row of them computed when it is first asked for.
+// Without omega all weights are 1; with `centre` the columns are taken about their weighted means.
+class Products {
+public:
+    const size_t n, w;
+    std::vector<double> norm, mean;
+
+    Products(std::vector<const double*> columns, size_t n, const double* omega, bool centre)
+        : n(n), w(columns.size()), norm(w), mean(w, 0.0), columns(std::move(columns)), omega(omega), scaled(n), rows(w) {
+        const double mass = centre ? std::max(sum(omega, n), std::numeric_limits<double>::min()) : 1.0;
+        for (size_t j = 0; j < w; ++j) {
+            const double* x = this->columns[j];
+            if (centre) mean[j] = smaller::dot(x, omega, n) / mass;
+            norm[j] = omega ? spread(x, mean[j], omega, n) : smaller::dot(x, x, n);
+        }
+    }
+
+    // With all columns.
+    const double* of(size_t j) {
+        if (rows[j].empty()) {
+            rows[j].resize(w);
+            const double* z = columns[j];
+            if (omega) {
+                std::fill(scaled.begin(), scaled.end(), 0.0);
+                add_weighted(scaled.data(), omega, columns[j], mean[j], 1.0, n);
+                z = scaled.data();
+            }
+            rows[j][j] = norm[j];
+            size_t waiting[4], count = 0;
+            for (size_t i = 0; i < w; ++i) {
+                if (i == j) continue;
+                if (!rows[i].empty())
+                    rows[j][i] = rows[i][j];
+                else
+                    waiting[count++] = i;
+                if (count == 4) {
+                    const double* four[4] = {columns[waiting[0]], columns[waiting[1]], columns[waiting[2]], columns[waiting[3]]};
+                    double products[4];
+                    dot_four(four, z, n, products);
+                    while (count > 0) {
+                        --count;
+                        rows[j][waiting[count]] = products[count];
+                    }
+                }
+            }
+            while (count > 0) {
+                --count;
+                rows[j][waiting[count]] = dot(columns[waiting[count]], z, n);
+            }
+        }
+        return rows[j].data();
+    }
+
+    // Of two columns, of which j has been asked for.
+    double at(size_t j, size_t i) const { return rows[j][i]; }
+
+    double pair(size_t i, size_t j) {
+        return i == j ? norm[i] : !rows[i].empty() ? rows[i][j] : !rows[j].empty() ? rows[j][i] : of(i)[j];
+    }
+
+private:
+    const std::vector<const double*> columns;
+    const double* omega;
+    std::vector<double> scaled;
+    std::vector<std::vector<double>> rows;
+};
+
+inline std::vector<const double*> each_column(const double* X, size_t n, size_t w) {
+    std::vector<const double*> columns(w);
+    for (size_t j = 0; j < w; ++j) columns[j] = X + j * n;
+    return columns;
+}
+
 class Sequential {
 public:
-    // X: (n, w) columns; C: (w, k) their products with the targets; total: number of samples, yy: the targets' sum of
-    // squares over the k outputs. alpha: precisions, infinite where a column is out; they are moved.
+    // C: (w, k) the columns' products with the targets; total: number of samples, yy: the targets' sum of squares over
+    // the k outputs. alpha: precisions, infinite where a column is out; they are moved.
     // Of columns whose cosine reaches `aligned` at most one is in.
-    Sequential(const double* X, const double* C, size_t n, size_t w, size_t k, double total, double yy, double* alpha,
-               double noise, double aligned)
-        : X(X), C(C), n(n), w(w), k(k), total(total), yy(yy), aligned(aligned), alpha(alpha), noise(noise), S(w), Q(w * k),
-          Sigma(w * w), mu(w * k), e(w), norm(w), where(w, w), gram(w) {
+    Sequential(Products& products, const double* C, size_t k, double total, double yy, double* alpha, double noise,
+               double aligned)
+        : gram(products), C(C), w(products.w), k(k), total(total), yy(yy), aligned(aligned), alpha(alpha), noise(noise),
+          S(w), Q(w * k), mu(w * k), e(w), Sigma(room * room), where(w, w) {
         for (size_t j = 0; j < w; ++j) {
-            norm[j] = dot(X + j * n, X + j * n, n);
             if (!std::isfinite(alpha[j])) continue;
             if (is_aligned(j))
                 alpha[j] = std::numeric_limits<double>::infinity();
@@ -60,28 +133,24 @@ private:
         double gain, alpha;
     };
     static constexpr int EVERY = 10;
+    static constexpr double DEPENDENT = 1e-12;  // what the model leaves of a column, at which that is rounding
 
-    const double *X, *C;
-    const size_t n, w, k;
+    Products& gram;
+    const double* C;
+    const size_t w, k;
     const double total, yy, aligned;
     double* alpha;
     double noise;
-    std::vector<double> S, Q, Sigma, mu, e, norm;
+    std::vector<double> S, Q, mu, e;
+    size_t room = 16;  // for columns of the model, in each row of Sigma
+    std::vector<double> Sigma;
     std::vector<size_t> active, where;
-    std::vector<std::vector<double>> gram;
 
-    // Products of column j with all; the columns of the model have theirs.
-    const double* products(size_t j) {
-        if (gram[j].empty()) {
-            gram[j].resize(w);
-            for (size_t i = 0; i < w; ++i)
-                gram[j][i] = !gram[i].empty() && i != j ? gram[i][j] : dot(X + i * n, X + j * n, n);
-        }
-        return gram[j].data();
-    }
-    double product(size_t j, size_t i) const { return gram[j][i]; }
+    // Of columns j of the model with all, or with one.
+    const double* products(size_t j) { return gram.of(j); }
+    double product(size_t j, size_t i) const { return gram.at(j, i); }
 
-    double* sigma(size_t a) { return Sigma.data() + a * w; }
+    double* sigma(size_t a) { return Sigma.data() + a * room; }
     double* mean(size_t a) { return mu.data() + a * k; }
 
     void enter(size_t j) {
@@ -95,32 +164,16 @@ private:
     bool refresh() {
         const size_t M = active.size();
         const double beta = 1.0 / noise;
-        std::vector<double> L(M * M), T(M * M, 0.0);
+        make_room(M);
+        std::vector<double> L(M * M), U(M * M);
         for (size_t a = 0; a < M; ++a)
-            for (size_t b = 0; b <= a; ++b) {
-                double h = beta * product(active[a], active[b]) + (a == b ? alpha[active[a]] : 0.0);
-                for (size_t c = 0; c < b; ++c) h -= L[a * M + c] * L[b * M + c];
-                if (a == b) {
-                    if (!(h > 0.0)) return false;
-                    L[a * M + a] = std::sqrt(h);
-                } else {
-                    L[a * M + b] = h / L[b * M + b];
-                }
-            }
-        for (size_t a = 0; a < M; ++a) {  // T = L^-1
-            T[a * M + a] = 1.0 / L[a * M + a];
-            for (size_t b = 0; b < a; ++b) {
-                double t = 0.0;
-                for (size_t c = b; c < a; ++c) t -= L[a * M + c] * T[c * M + b];
-                T[a * M + b] = t / L[a * M + a];
-            }
-        }
+            for (size_t b = 0; b <= a; ++b)
+                L[a * M + b] = beta * product(active[a], active[b]) + (a == b ? alpha[active[a]] : 0.0);
+        if (!factorise(L.data(), M)) return false;
+        invert_factor(L.data(), M, U.data());
         for (size_t a = 0; a < M; ++a)
-            for (size_t b = 0; b <= a; ++b) {
-                double t = 0.0;
-                for (size_t c = a; c < M; ++c) t += T[c * M + a] * T[c * M + b];
-                sigma(a)[b] = sigma(b)[a] = t;
-            }
+            for (size_t b = 0; b <= a; ++b)
+                sigma(a)[b] = sigma(b)[a] = short_dot(U.data() + a * M + a, U.data() + b * M + a, M - a);
         for (size_t a = 0; a < M; ++a)
             for (size_t l = 0; l < k; ++l) {
                 double t = 0.0;
@@ -128,7 +181,7 @@ private:
                 mean(a)[l] = beta * t;
             }
         for (size_t j = 0; j < w; ++j) {
-            S[j] = beta * norm[j];
+            S[j] = beta * gram.norm[j];
             for (size_t l = 0; l < k; ++l) Q[l * w + j] = beta * C[l * w + j];
         }
         for (size_t a = 0; a < M; ++a) {
@@ -137,7 +190,7 @@ private:
         }
         for (size_t a = 0; a < M; ++a) {
             std::fill(e.begin(), e.end(), 0.0);
-            for (size_t b = 0; b <= a; ++b) axpy(beta * T[a * M + b], products(active[b]), e.data());
+            for (size_t b = 0; b <= a; ++b) axpy(beta * U[b * M + a], products(active[b]), e.data());
             for (size_t j = 0; j < w; ++j) S[j] -= e[j] * e[j];
         }
         return true;
@@ -162,21 +215,30 @@ private:
     // The largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
     // that is in, Sigma_jj = 1 / (alpha + s) and mu_j = q / (alpha + s).
     Action best() {
-        Action found{w, -std::numeric_limits<double>::infinity(), 0.0};
         const double infinite = std::numeric_limits<double>::infinity(), outputs = static_cast<double>(k);
+        // Of the columns that are out, the gain rises with the ratio q^2 / s.
+        size_t first = w;
+        double ratio = 1.0;
         for (size_t j = 0; j < w; ++j) {
-            const bool in = where[j] < w;
-            const double variance = in ? sigma(where[j])[where[j]] : 1.0;
-            const double s = in ? (1.0 - alpha[j] * variance) / variance : S[j];
             double q2 = 0.0;
-            for (size_t l = 0; l < k; ++l) {
-                const double q = in ? mean(where[j])[l] / variance : Q[l * w + j];
-                q2 += q * q;
+            for (size_t l = 0; l < k; ++l) q2 += Q[l * w + j] * Q[l * w + j];
+            const bool apart = S[j] * noise > DEPENDENT * gram.norm[j];
+            if (apart && q2 > ratio * outputs * S[j] && where[j] == w && !is_aligned(j)) {
+                first = j;
+                ratio = q2 / (outputs * S[j]);
             }
-            const double theta = q2 / outputs - s, now = in ? level(alpha[j], s, q2) : 0.0;
-            const double next = theta > 0.0 ? s * s / theta : infinite;
-            const double gain = (theta > 0.0 ? level(next, s, q2) : 0.0) - now;
-            if (gain > found.gain && (in || (theta > 0.0 && !is_aligned(j)))) found = {j, gain, next};
+        }
+        Action found{w, -infinite, 0.0};
+        if (first < w) found = {first, 0.5 * outputs * (ratio - 1.0 - std::log(ratio)), S[first] / (ratio - 1.0)};
+        for (size_t a = 0; a < active.size(); ++a) {
+            const size_t j = active[a];
+            const double variance = sigma(a)[a], s = (1.0 - alpha[j] * variance) / variance;
+            double q2 = 0.0;
+            for (size_t l = 0; l < k; ++l) q2 += mean(a)[l] * mean(a)[l];
+            q2 /= variance * variance;
+            const double theta = q2 / outputs - s, next = theta > 0.0 ? s * s / theta : infinite;
+            const double gain = (theta > 0.0 ? level(next, s, q2) : 0.0) - level(alpha[j], s, q2);
+            if (gain > found.gain) found = {j, gain, next};
         }
         return found;
     }
@@ -189,7 +251,7 @@ private:
     bool is_aligned(size_t j) const {
         for (size_t i : active) {
             const double g = product(i, j);
-            if (g * g >= aligned * aligned * norm[i] * norm[j]) return true;
+            if (g * g >= aligned * aligned * gram.norm[i] * gram.norm[j]) return true;
         }
         return false;
     }
@@ -204,8 +266,20 @@ private:
             change(j, 1.0 / (sigma(where[j])[where[j]] + 1.0 / (action.alpha - alpha[j])), action.alpha);
     }
 
+    // Room for so many columns and one more.
+    void make_room(size_t M) {
+        if (M < room) return;
+        const size_t before = room;
+        room = 2 * (M + 1);
+        std::vector<double> wider(room * room);
+        for (size_t a = 0; a < std::min(M, before); ++a)
+            std::copy_n(Sigma.data() + a * before, std::min(M, before), wider.data() + a * room);
+        Sigma = std::move(wider);
+    }
+
     void add(size_t j, double a) {
         const size_t M = active.size();
+        make_room(M);
         const double beta = 1.0 / noise, variance = 1.0 / (a + S[j]);
         std::vector<double> v(M, 0.0), m(k);
         for (size_t b = 0; b < M; ++b)

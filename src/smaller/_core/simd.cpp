@@ -98,6 +98,48 @@ INLINE double total_of(size_t n, Term term) {
 DEFINE_COLUMN_LOOPS(float)
 DEFINE_COLUMN_LOOPS(double)
 
+SIMD void dot_four(const double* const* x, const double* v, size_t n, double* products) {
+    const double *a = x[0], *b = x[1], *c = x[2], *d = x[3];
+    double first = 0.0, second = 0.0, third = 0.0, fourth = 0.0;
+#pragma omp simd reduction(+ : first, second, third, fourth)
+    for (size_t i = 0; i < n; ++i) {
+        first += a[i] * v[i];
+        second += b[i] * v[i];
+        third += c[i] * v[i];
+        fourth += d[i] * v[i];
+    }
+    products[0] = first;
+    products[1] = second;
+    products[2] = third;
+    products[3] = fourth;
+}
+
+SIMD void squares(const double* __restrict X, const double* __restrict omega, const double* __restrict center, size_t n,
+                  size_t d, double* __restrict total) {
+    for (size_t i = 0; i < n; ++i) {
+        const double* __restrict x = X + i * d;
+        const double q = omega[i];
+        for (size_t j = 0; j < d; ++j) total[j] += q * (x[j] - center[j]) * (x[j] - center[j]);
+    }
+}
+
+SIMD void distances(const double* __restrict X, const double* __restrict Zt, size_t n, size_t m, size_t p,
+                    double* __restrict D) {
+    for (size_t i = 0; i < n; ++i) {
+        double* __restrict row = D + i * m;
+        for (size_t j = 0; j < m; ++j) row[j] = 0.0;
+        for (size_t l = 0; l < p; ++l) {
+            const double x = X[i * p + l];
+            const double* __restrict z = Zt + l * m;
+            for (size_t j = 0; j < m; ++j) row[j] += (x - z[j]) * (x - z[j]);
+        }
+    }
+}
+
+SIMD void decay(double* D, size_t count, double gamma) {
+    for (size_t i = 0; i < count; ++i) D[i] = fast_exp(-gamma * D[i]);
+}
+
 SIMD double sum(const double* v, size_t n) {
     return total_of(n, [=](size_t i) { return v[i]; });
 }

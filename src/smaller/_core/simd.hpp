@@ -18,6 +18,14 @@ SMALLER_COLUMN_LOOPS(float)
 SMALLER_COLUMN_LOOPS(double)
 
 double sum(const double* v, size_t n);
+// Products of four columns with one vector, which is read once.
+void dot_four(const double* const* x, const double* v, size_t n, double* products);
+// total_j += sum_i omega_i (x_ij - center_j)^2, X (n, d) in C order.
+void squares(const double* X, const double* omega, const double* center, size_t n, size_t d, double* total);
+// Squared distances of the rows of X (n, p) and of Z, given as its transpose (p, m): D (n, m), all in C order.
+void distances(const double* X, const double* Zt, size_t n, size_t m, size_t p, double* D);
+// exp(-gamma d) in the place of each of count numbers d >= 0.
+void decay(double* D, size_t count, double gamma);
 void multiply(double* z, const double* x, const double* q, size_t n);
 void multiply(double* z, const float* x, const double* q, size_t n);
 

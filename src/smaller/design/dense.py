@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .. import _core
 from .columns import Design
 
 BLOCK_BYTES = 2**23
@@ -68,15 +69,17 @@ class DenseDesign(Design):
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         total = s.sum()
-        mean, spread, mass = np.zeros((3, self.d))
-        parts = self._parts()
-        for part in parts:
+        mean, mass = np.zeros((2, self.d))
+        for part in self._parts():
             X = self.X[part].astype(np.float64, copy=False)
             mean += s[part] @ X / total
             mass += s[part] @ np.abs(X)
-        for part in parts:
-            spread += s[part] @ np.square(self.X[part] - mean)
-        return mean, spread, mass
+        return mean, self.squares(s[:, None], mean)[:, 0], mass
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether a compiled loop can read the matrix as it is, row by row."""
+        return self.X.dtype == np.float64 and self.X.flags.c_contiguous
 
     def _parts(self) -> list[slice]:
         step = max(8, CACHE_BYTES // (8 * max(1, self.d)))
@@ -89,6 +92,9 @@ class DenseDesign(Design):
     def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
         """sum_i omega_il (x_ij - center_j)^2, (d, L)."""
         total = np.zeros((self.d, omega.shape[1]))
+        if self.rowwise and omega.shape[1] == 1:
+            _core.squares(self.X, np.ascontiguousarray(omega[:, 0]), np.asarray(center, dtype=np.float64), total[:, 0])
+            return total
         for part in self._parts():
             D = self.X[part] - center
             np.square(D, out=D)

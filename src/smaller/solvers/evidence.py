@@ -1,18 +1,17 @@
 """Maximising the evidence of Gaussian data: the fast sequential algorithm on a growing working set.
 
 One pass over all columns nominates candidates; the sequential algorithm of Tipping & Faul (2003), compiled, adds,
-re-estimates and deletes among them and the columns of the model on their Gram matrix; Newton's method settles the
-precisions and the noise together. No step lowers the evidence. Only passes over all columns cost n d.
+re-estimates, deletes and exchanges among them and the columns of the model on their products; Newton's method settles
+the precisions and the noise together. No step lowers the evidence. Only passes over all columns cost n d.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from .. import _core
 from ..errors import Status
@@ -25,8 +24,9 @@ FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' vari
 SMALL = 300  # so many columns make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
 STARTS = (8, 16, 32)  # columns, spread over all, of further starts
-SETTLED = 1e-2  # slopes of a settled model, in units of tol
-LONGEST = 3.0  # step in the logarithm of a precision
+COARSE = 48  # columns on which the starts are solved first
+FOLLOWED = 2  # of their outcomes, those that are solved on the whole working set
+SLACK = 0.1  # nats that an exchange may lose before the rest is re-estimated
 STEPS = 10_000  # of the sequential algorithm in one working set
 
 
@@ -41,188 +41,93 @@ def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, oth
     floor = FLOOR * evidence.variance if noise is None else 0.0
     pulled = evidence.pull_targets()
     first = max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
-    others = [*others, *_part(evidence, first, pulled, floor, tol, max_iter, began)]
-    starts = [*others] if evidence.columns.d > SMALL and others else [evidence.empty(first), *others]
-    climbs = [_climb(evidence, start, pulled, floor, tol, max_iter, began) for start in starts]
-    fit, settled, history = max(climbs, key=lambda climb: climb[0].log_evidence)
+    rows = _first(evidence, pulled)
+    coarse = evenly(rows, COARSE) if evidence.columns.d <= SMALL else rows
+    starts = [*_spread(evidence, coarse, first), *((other.rows, other.alpha, other.noise) for other in others)]
+    coarse = np.unique(np.concatenate([coarse, *(start[0] for start in starts)]))
+    fit = _best_on(evidence, rows, evidence.take(rows), pulled, coarse, starts, floor, tol)
+    history = [_note(evidence, fit, floor, began)]
+    settled = len(rows) == evidence.columns.d or not np.isfinite(evidence.columns.unit).any()
+    while not settled and len(history) <= max_iter:
+        before = fit.log_evidence
+        fit, settled = _round(evidence, fit, pulled, floor, tol)
+        settled = settled or fit.log_evidence < before + tol
+        history.append(_note(evidence, fit, floor, began))
     return solution(evidence, fit, floor, history, tol, settled)
 
 
-def _part(
-    evidence: Evidence, noise: float, pulled: np.ndarray, floor: float, tol: float, max_iter: int, began: float
-) -> list[Fit]:
-    """The best model on a part of the columns, where passes over all of them are dear."""
-    part = _first(evidence, pulled)
-    if evidence.columns.d <= SMALL or not len(part):
-        return []
-    smaller = evidence.restricted(part)
-    fit = _climb(smaller, smaller.empty(noise), pulled[part], floor, tol, max_iter, began)[0]
-    return [fit._replace(rows=part[fit.rows])]
-
-
-def _climb(
-    evidence: Evidence, fit: Fit, pulled: np.ndarray, floor: float, tol: float, max_iter: int, began: float
-) -> tuple[Fit, bool, list[Step]]:
-    """From a model upwards: the last model, whether nothing is left to gain, and the history."""
+def _round(evidence: Evidence, fit: Fit, pulled: np.ndarray, floor: float, tol: float) -> tuple[Fit, bool]:
+    """The best model on the columns of the model and what a pass over all nominates; whether that is nothing."""
     Phi = evidence.take(fit.rows)
-    empty = not len(fit.rows)
-    if not empty:  # copies of a column leave
-        fit, inside = _finish(evidence, fit, Phi, pulled, floor, tol)
-        Phi = Phi[:, inside]
-    moves = Moves(_first(evidence, pulled), []) if empty else _nominate(evidence, fit, Phi, pulled, tol)
-    history = [_note(evidence, fit, floor, began)]
-    settled = not moves
-    while not settled and len(history) <= max_iter:
-        before = fit
-        fit, Phi = _round(evidence, fit, Phi, moves, pulled, floor, tol, first=empty and len(history) == 1)
-        moves = _nominate(evidence, fit, Phi, pulled, tol) if fit is not before else NONE
-        if not moves:
-            fit, inside = _finish(evidence, fit, Phi, pulled, floor, tol)
-            Phi = Phi[:, inside]
-            moves = _nominate(evidence, fit, Phi, pulled, tol)
-            settled = not moves or fit.log_evidence - before.log_evidence < tol
-        history.append(_note(evidence, fit, floor, began))
-    return fit, settled, history
+    proposed = _nominate(evidence, fit, Phi, pulled, tol)
+    if not len(proposed):
+        return fit, True
+    rows = np.append(fit.rows, proposed)
+    Phi = np.hstack([Phi, evidence.take(proposed)])
+    better = _best_on(evidence, rows, Phi, pulled, fit.rows, [(fit.rows, fit.alpha, fit.noise)], floor, tol)
+    return (better if better.log_evidence > fit.log_evidence else fit), False
 
 
-class Moves(NamedTuple):
-    """Columns worth adding, and exchanges worth making: (position in the model, column, its precision, gain)."""
-
-    candidates: np.ndarray
-    swaps: list[tuple[int, int, float, float]]
-
-    def __bool__(self) -> bool:
-        return len(self.candidates) > 0 or len(self.swaps) > 0
+Start = tuple[np.ndarray, np.ndarray, float]  # columns, their precisions, the noise
 
 
-NONE = Moves(np.empty(0, dtype=int), [])
+def _best_on(
+    evidence: Evidence,
+    rows: np.ndarray,
+    Phi: np.ndarray,
+    pulled: np.ndarray,
+    coarse: np.ndarray,
+    starts: list[Start],
+    floor: float,
+    tol: float,
+) -> Fit:
+    """The best model that the compiled search finds on the columns Phi, at `rows`; the starts are among `coarse`."""
+    place = np.empty(evidence.columns.d, dtype=np.int64)
+    place[coarse] = np.arange(len(coarse))
+    precisions = np.full((len(coarse), len(starts)), np.inf, order="F")
+    for column, start in zip(precisions.T, starts, strict=True):
+        column[place[start[0]]] = start[1]
+    place[rows] = np.arange(len(rows))
+    alpha, noises = np.empty(len(rows)), np.array([start[2] for start in starts])
+    Phi, C = np.asfortranarray(Phi), np.asfortranarray(pulled[rows])
+    begin = place[coarse], precisions, noises
+    options = FOLLOWED, floor, tol, ALIGNED, STEPS
+    noise, _ = _core.climb(Phi, C, evidence.total, evidence.yy, *begin, alpha, *options)
+    found = np.flatnonzero(np.isfinite(alpha))
+    if not len(found):
+        return evidence.empty(noise)
+    Phi = Phi[:, found]
+    return evidence.fit(rows[found], alpha[found], noise, Phi.T @ Phi, C[found])
+
+
+def settled(evidence: Evidence, rows: np.ndarray, alpha: np.ndarray, noise: float, floor: float, tol: float) -> Fit:
+    """The best model with no other columns than these, from precisions and a noise that is learned where floor > 0."""
+    return _best_on(
+        evidence, rows, evidence.take(rows), evidence.pull_targets(), rows, [(rows, alpha, noise)], floor, tol
+    )
 
 
 def _first(evidence: Evidence, pulled: np.ndarray) -> np.ndarray:
     """All columns, where they are few; else some spread evenly, and those most correlated with the targets."""
+    if evidence.columns.d <= SMALL:
+        return np.arange(evidence.columns.d)
     score = np.where(np.isfinite(evidence.columns.unit), (pulled**2).sum(axis=1), 0.0)
     return choose_candidates(score, np.finfo(float).tiny)
 
 
-def _round(
-    evidence: Evidence,
-    fit: Fit,
-    Phi: np.ndarray,
-    moves: Moves,
-    pulled: np.ndarray,
-    floor: float,
-    tol: float,
-    first: bool,
-) -> tuple[Fit, np.ndarray]:
-    """The best model that the sequential algorithm finds on the columns of the model and the candidates."""
-    rows, Phi, inside = _workspace(evidence, fit, Phi, moves)
-    C = np.asfortranarray(pulled[rows])
-    best = fit
-    for alpha in _starts(evidence, fit, rows, inside, moves.swaps, first):
-        noise, many = fit.noise, np.flatnonzero(np.isfinite(alpha))
-        if len(many) > len(fit.rows):  # first among themselves, which is cheaper
-            few = alpha[many]
-            noise = _sequential(evidence, Phi[:, many], C[many], few, noise, floor, tol)
-            alpha[many] = few
-        noise = _sequential(evidence, Phi, C, alpha, noise, floor, tol)
-        found = np.flatnonzero(np.isfinite(alpha))
-        other = _at(evidence, rows[found], alpha[found], noise, *evidence.products(Phi[:, found]))
-        if other.log_evidence > best.log_evidence:
-            best, inside = other, found
-            if not first:
-                break
-    return best, Phi[:, inside]
+def evenly(rows: np.ndarray, count: int) -> np.ndarray:
+    """So many of them, from the first to the last; all where they are not more."""
+    return rows if len(rows) <= count else rows[np.arange(count) * (len(rows) - 1) // (count - 1)]
 
 
-def _sequential(
-    evidence: Evidence, Phi: np.ndarray, C: np.ndarray, alpha: np.ndarray, noise: float, floor: float, tol: float
-) -> float:
-    """The compiled algorithm, which moves alpha; returns the noise."""
-    Phi, C = np.asfortranarray(Phi), np.asfortranarray(C)
-    return _core.sequential(Phi, C, evidence.total, evidence.yy, alpha, float(noise), floor, tol, ALIGNED, STEPS)[1]
-
-
-def _workspace(
-    evidence: Evidence, fit: Fit, Phi: np.ndarray, moves: Moves
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns of the working set, (n, w) in Fortran order, and where the model's are: all columns if they are few."""
-    if evidence.columns.d <= SMALL:
-        return np.arange(evidence.columns.d), evidence.whole, fit.rows
-    proposed = np.union1d(moves.candidates, [swap[1] for swap in moves.swaps]).astype(int)
-    rows = np.append(fit.rows, proposed[~np.isin(proposed, fit.rows)])
-    Phi = np.asfortranarray(np.hstack([Phi, evidence.take(rows[len(fit.rows) :])]))
-    return rows, Phi, np.arange(len(fit.rows))
-
-
-def _starts(
-    evidence: Evidence, fit: Fit, rows: np.ndarray, inside: np.ndarray, swaps: list, first: bool
-) -> Iterator[np.ndarray]:
-    """Precisions to start from: all exchanges made, the best one made, the model as it is, and several at once."""
-    as_it_is = np.full(len(rows), np.inf)
-    as_it_is[inside] = fit.alpha
-    for chosen in [swaps, swaps[:1]] if len(swaps) > 1 else [swaps] if swaps else []:
-        alpha = as_it_is.copy()
-        for position, column, precision, _ in chosen:
-            alpha[inside[position]] = np.inf
-            alpha[np.flatnonzero(rows == column)] = precision
-        yield alpha
-    yield as_it_is.copy()
-    for count in STARTS if first else ():
-        if count > min(len(rows), 0.5 * evidence.total):
-            break
-        alpha = np.full(len(rows), np.inf)
-        alpha[np.linspace(0, len(rows) - 1, count).astype(int)] = count * evidence.k / max(evidence.yy, 1e-300)
-        yield alpha
-
-
-def _finish(
-    evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray, floor: float, tol: float
-) -> tuple[Fit, np.ndarray]:
-    """Settle the model: compiled re-estimation first, which is cheap, then Newton's method."""
-    alpha, rows = fit.alpha.copy(), fit.rows
-    noise = _sequential(evidence, Phi, pulled[rows], alpha, fit.noise, floor, 1e-6 * tol)
-    found = np.flatnonzero(np.isfinite(alpha))
-    G, C = evidence.products(Phi[:, found])
-    other = _at(evidence, rows[found], alpha[found], noise, G, C)
-    if other.log_evidence < fit.log_evidence - 1e-6 * tol:  # rounding
-        other, found = fit, np.arange(len(rows))
-        G, C = evidence.products(Phi)
-    other, inside = settle(evidence, other, G, C, floor, tol)
-    return other, found[inside]
-
-
-def _at(evidence: Evidence, rows: np.ndarray, alpha: np.ndarray, noise: float, G: np.ndarray, C: np.ndarray) -> Fit:
-    return evidence.fit(rows, alpha, noise, G, C) if len(rows) else evidence.empty(noise)
-
-
-def settle(
-    evidence: Evidence, fit: Fit, G: np.ndarray, C: np.ndarray, floor: float, tol: float, max_iter: int = 200
-) -> tuple[Fit, np.ndarray]:
-    """Newton's method on the log precisions and the log noise of a model; columns that are better out are deleted.
-
-    G and C are the products of its columns; `floor` is the least noise, 0 where the noise is given. Returns the fit and
-    which columns are left.
-    """
-    inside = np.arange(len(fit.rows))
-
-    def move(alpha: np.ndarray, noise: float) -> Fit:
-        return _at(evidence, fit.rows, alpha, noise, fit.gram, C[inside])
-
-    for _ in range(max_iter):
-        out = _worst(evidence.k, fit)
-        if out is not None:
-            inside = np.delete(inside, out)
-            rows, alpha = np.delete(fit.rows, out), np.delete(fit.alpha, out)
-            fit = _at(evidence, rows, alpha, fit.noise, G[np.ix_(inside, inside)], C[inside])
-            continue
-        g = slope(evidence, fit, floor)
-        if np.abs(g).max(initial=0.0) <= SETTLED * tol:
-            break
-        moved = _line_search(fit, g, _direction(evidence, fit, g), floor, move)
-        if moved is None:
-            break
-        fit = moved
-    return fit, inside
+def _spread(evidence: Evidence, rows: np.ndarray, noise: float) -> list[Start]:
+    """Models to start from: none of the columns, and several numbers of them, evenly over the rows given."""
+    starts = [(rows[:0], np.empty(0), noise)]
+    for count in STARTS:
+        if count <= min(len(rows), 0.5 * evidence.total):
+            precision = count * evidence.k / max(evidence.yy, 1e-300)
+            starts.append((evenly(rows, count), np.full(count, precision), noise))
+    return starts
 
 
 def slope(evidence: Evidence, fit: Fit, floor: float) -> np.ndarray:
@@ -232,62 +137,22 @@ def slope(evidence: Evidence, fit: Fit, floor: float) -> np.ndarray:
     return np.append(g[:-1], 0.0) if held else g
 
 
-def _worst(k: int, fit: Fit) -> int | None:
-    """The column whose deletion raises the evidence most; none where all are better in."""
-    if not len(fit.rows):
-        return None
-    variance = np.diag(fit.covariance)
-    s = (1 - fit.alpha * variance) / variance
-    q2 = (fit.mean**2).sum(axis=1) / variance**2
-    if (q2 > k * s).all():
-        return None
-    loss = 0.5 * (q2 / (fit.alpha + s) - k * np.log1p(s / fit.alpha))
-    return int(np.argmin(np.where(q2 > k * s, np.inf, loss)))
-
-
-def _direction(evidence: Evidence, fit: Fit, g: np.ndarray) -> np.ndarray:
-    """Newton's where the evidence is concave, else MacKay's re-estimates, alpha = k determined / |mu|^2."""
-    H = -evidence.hessian(fit)
-    learn = g[-1] != 0
-    step = np.zeros(len(g))
-    part = slice(0, len(g) if learn else len(g) - 1)
-    try:
-        step[part] = cho_solve(cho_factor(H[part, part]), g[part])
-    except LinAlgError:
-        square = (fit.mean**2).sum(axis=1)
-        step[:-1] = np.log(np.maximum(evidence.k * fit.determined, 1e-300) / (fit.alpha * square))
-        if learn:
-            left = evidence.k * (evidence.total - fit.determined.sum())
-            step[-1] = np.log(max(fit.misfit, 1e-300) / (left * fit.noise)) if left > 0 else -1.0
-    return step * min(1.0, LONGEST / max(np.abs(step).max(initial=0.0), 1e-300))
-
-
-def _line_search(fit: Fit, g: np.ndarray, step: np.ndarray, floor: float, move) -> Fit | None:
-    """The first of ever shorter steps that raises the evidence, or near its top flattens it."""
-    if g @ step <= 0:
-        step = g / max(1.0, np.abs(g).max())
-    for length in 0.5 ** np.arange(12):
-        noise = max(floor, fit.noise * float(np.exp(length * step[-1])))
-        moved = move(fit.alpha * np.exp(length * step[:-1]), noise)
-        rounding = 1e-13 * abs(fit.log_evidence)
-        if moved.log_evidence >= fit.log_evidence + 1e-4 * length * (g @ step) - rounding:
-            return moved
-    return None
-
-
-def _nominate(evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray, tol: float) -> Moves:
-    """What would raise the evidence by `tol`: additions, and exchanges of a column of the model for another."""
+def _nominate(evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray, tol: float) -> np.ndarray:
+    """Columns that may raise the evidence by `tol`, added or in the place of a column of the model."""
     quality = evidence.quality(fit, Phi, pulled)
     gain = addition_gain(quality.S, (quality.Q**2).mean(axis=1), evidence.k)
     gain[fit.rows] = 0.0
     gain[_aligned(evidence, fit, Phi, gain, tol)] = 0.0
-    return Moves(choose_candidates(gain, tol), exchanges(fit, quality, evidence.k, tol))
+    return np.union1d(choose_candidates(gain, tol), replacements(fit, quality, evidence.k)).astype(int)
 
 
-def exchanges(fit: Fit | Mode, quality: Quality, k: int, tol: float) -> list[tuple[int, int, float, float]]:
-    """For each column of the model the best one to take its place, where that gains; the best first."""
+def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
+    """For each column of the model the best one to take its place, where that loses little.
+
+    What is lost or gained is counted with the other precisions and the noise as they are; settled, it may gain.
+    """
     if not len(fit.rows):
-        return []
+        return fit.rows
     variance = fit.covariance.diagonal()
     s = (1 - fit.alpha * variance) / variance
     now = 0.5 * ((fit.mean**2).sum(axis=1) / variance - k * np.log1p(s / fit.alpha))
@@ -297,13 +162,8 @@ def exchanges(fit: Fit | Mode, quality: Quality, k: int, tol: float) -> list[tup
     Q2[fit.rows] = 0.0
     best = np.argmax(Q2 / np.maximum(S, 1e-300), axis=0)
     every = np.arange(len(best))
-    S, Q2 = S[best, every], Q2[best, every]
-    gain = addition_gain(S, Q2, k) - now
-    found: dict[int, tuple[int, int, float, float]] = {}
-    for i in np.argsort(-gain):
-        if gain[i] >= tol:
-            found.setdefault(int(best[i]), (int(i), int(best[i]), float(S[i] ** 2 / (Q2[i] - S[i])), float(gain[i])))
-    return list(found.values())
+    gain = addition_gain(S[best, every], Q2[best, every], k) - now
+    return np.unique(best[gain >= -SLACK])
 
 
 def addition_gain(S: np.ndarray, Q2: np.ndarray, k: int) -> np.ndarray:

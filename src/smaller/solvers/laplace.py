@@ -8,22 +8,31 @@ the settled model, so that the evidence never falls from one accepted model to t
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from .. import _core
 from ..errors import Status
 from ..evidence import Quality
-from ..laplace import LaplaceEvidence, Mode
-from .evidence import ALIGNED, STEPS, addition_gain, choose_candidates, exchanges
+from ..laplace import BROAD, LaplaceEvidence, Mode
+from .evidence import (
+    ALIGNED,
+    FOLLOWED,
+    STARTS,
+    STEPS,
+    addition_gain,
+    choose_candidates,
+    evenly,
+    replacements,
+)
 from .solution import Solution, Step
 
 SETTLED = 1e-2  # change of a log precision, in units of tol, at which a model is settled
 LOOSE = 1e-2  # the same, absolutely, for a model that is only a candidate
 PATIENCE = 3  # rounds without a gain after which the search ends
-STARTS, WEAK = (8, 16, 32), 1e-3  # columns of the further starts, and their precision
-CLIMBS = 2  # starts that are followed to their end
+COARSE, WEAK = 128, 1e-3  # columns among which the search starts, and their precision
 NEAR, PRECISE = 1e-7, 1e-16  # relative accuracy of the modes on the way, and where it matters
 ROUNDS = 60  # of re-estimation in a settling
 DAMPING = 0.7  # of simultaneous steps to each column's own best precision
@@ -31,116 +40,137 @@ APART = 0.9  # columns added together have cosines below this
 
 
 def fast(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
-    """Add, re-estimate, delete and exchange columns until nothing gains `tol` nats.
-
-    The evidence has many maxima, and one column at a time the algorithm may not see that two together would help. So
-    a part of the columns is searched first, from no column and from several sets of them, and the best is taken on.
-    """
+    """Add, re-estimate, delete and exchange columns until nothing gains `tol` nats."""
     began = time.perf_counter()
     none = np.empty(0, dtype=int)
     empty = evidence.mode(none, none.astype(float), np.empty((len(evidence.s), 0)))
-    gain, _ = additions(evidence.quality(empty), evidence.k)
-    part = choose_candidates(np.where(np.isfinite(evidence.columns.unit), gain + 1.0, 0.0), 1.0)
-    smaller = evidence if len(part) == evidence.columns.d else evidence.restricted(part)
-    starts = [_started(smaller, start, tol) for start in _starts(smaller, empty)]
-    starts.sort(key=lambda mode: -mode.log_evidence)
-    climbs = [_climb(smaller, start, tol, max_iter, began) for start in starts[:CLIMBS]]
-    mode, settled, history = max(climbs, key=lambda climb: climb[0].log_evidence)
-    if smaller is not evidence:
-        mode, settled, more = _climb(evidence, mode._replace(rows=part[mode.rows]), tol, max_iter, began)
-        history += more
-    mode = _settle(evidence, mode, SETTLED * tol)
+    search = _one_output if evidence.k == 1 else _several_outputs
+    mode, settled, history = search(evidence, empty, tol, max_iter, began)
     history[-1] = _note(mode, began)
     return solution(evidence, mode, history, tol, settled)
 
 
-def _starts(evidence: LaplaceEvidence, empty: Mode) -> Iterator[Mode]:
-    """No column, and several numbers of them spread evenly with a weak prior."""
-    yield empty
-    d = evidence.columns.d
-    if evidence.k > 1:
-        return
-    for count in STARTS:
-        if count > min(d, evidence.columns.total / 3):
-            break
-        rows = np.linspace(0, d - 1, count).astype(int)
-        rows = rows[np.isfinite(evidence.columns.unit[rows])]
-        yield _settle(evidence, _remade(evidence, rows, np.full(len(rows), WEAK)), LOOSE)
+Search = tuple[Mode, bool, list[Step]]  # the best model, whether nothing more was found, and the history
 
 
-def _started(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
-    """The better of a start and what its first proposals make of it."""
-    proposals = _proposals(evidence, mode, evidence.quality(mode), tol, set(), False)
-    return max([mode, *proposals], key=lambda mode: mode.log_evidence)
+def _one_output(evidence: LaplaceEvidence, empty: Mode, tol: float, max_iter: int, began: float) -> Search:
+    """Two classes: a compiled search on a working set, which passes over all columns renew.
+
+    The evidence has many maxima, and one column at a time the algorithm may not see that two together would help. So
+    the first working set is searched from no column and from several sets of them, and the best is taken on.
+    """
+    present = np.isfinite(evidence.columns.unit)
+    steepness = np.abs(evidence.columns.pull(evidence.residual(empty.P))[:, 0])
+    rows = choose_candidates(np.where(present, steepness + 1.0, 0.0), 1.0)
+    coarse = evenly(rows, COARSE)
+    counts = [count for count in STARTS if count <= min(len(coarse), evidence.columns.total / 3)]
+    chosen = [evenly(coarse, count) for count in counts]
+    starts: list[Mode | Cold] = [empty, *(_cold(evidence, some, np.full(len(some), WEAK)) for some in chosen)]
+    mode, history = _best_on(evidence, rows, coarse, starts, tol, LOOSE), [_note(empty, began)]
+    settled = len(rows) == present.sum()
+    while not settled and len(history) < max_iter:
+        history.append(_note(mode, began))
+        proposed = _nominate(evidence, mode, tol)
+        if len(proposed):
+            better = _best_on(evidence, np.append(mode.rows, proposed), mode.rows, [mode], tol, LOOSE)
+            settled = better.log_evidence < mode.log_evidence + tol
+            mode = better if better.log_evidence > mode.log_evidence else mode
+        else:
+            settled = True
+    history.append(_note(mode, began))
+    return _best_on(evidence, mode.rows, mode.rows, [mode], tol, SETTLED * tol), settled, history
 
 
-def _climb(
-    evidence: LaplaceEvidence, mode: Mode, tol: float, max_iter: int, began: float
-) -> tuple[Mode, bool, list[Step]]:
-    """Accept what raises the evidence of the settled model, until nothing that is proposed does; with its history."""
+def _nominate(evidence: LaplaceEvidence, mode: Mode, tol: float) -> np.ndarray:
+    """Columns that may raise the evidence by `tol`, added or in the place of a column of the model."""
+    quality = evidence.quality(mode)
+    gain, _ = additions(quality, 1)
+    gain[mode.rows] = 0.0
+    proposed = np.union1d(choose_candidates(gain, tol), replacements(mode, quality, 1)).astype(int)
+    return proposed[~np.isin(proposed, mode.rows)]
+
+
+def settled(evidence: LaplaceEvidence, rows: np.ndarray, alpha: np.ndarray, tol: float, change: float) -> Mode:
+    """The best model of two classes with no other columns than these, from their precisions."""
+    return _best_on(evidence, rows, rows, [_cold(evidence, rows, alpha)], tol, change)
+
+
+class Cold(NamedTuple):
+    """Precisions of some columns, with no weights yet."""
+
+    rows: np.ndarray
+    alpha: np.ndarray
+    V: np.ndarray
+
+
+def _cold(evidence: LaplaceEvidence, rows: np.ndarray, alpha: np.ndarray) -> Cold:
+    return Cold(rows, alpha, np.zeros((len(rows) + int(evidence.columns.design.intercept), 1)))
+
+
+def _best_on(
+    evidence: LaplaceEvidence,
+    rows: np.ndarray,
+    coarse: np.ndarray,
+    starts: Sequence[Mode | Cold],
+    tol: float,
+    change: float,
+) -> Mode:
+    """The best model that the compiled search finds on the columns at `rows`, settled to `change`.
+
+    The starts are among `coarse`.
+    """
+    free = int(evidence.columns.design.intercept)
+    place = np.empty(evidence.columns.d, dtype=np.int64)
+    place[coarse] = np.arange(len(coarse))
+    precisions = np.full((len(coarse), len(starts)), np.inf, order="F")
+    weights = np.zeros((len(coarse) + 1, len(starts)), order="F")
+    for column, weight, start in zip(precisions.T, weights.T, starts, strict=True):
+        column[place[start.rows]] = start.alpha
+        weight[place[start.rows]] = start.V[: len(start.rows), 0]
+        weight[-1] = start.V[-1, 0] if free else 0.0
+    place[rows] = np.arange(len(rows))
+    Phi, alpha, v = evidence.take(rows), np.empty(len(rows)), np.empty(len(rows) + 1)
+    y = np.ascontiguousarray(evidence.Y[:, 0])
+    offset = np.ascontiguousarray(np.broadcast_to(evidence.offset, evidence.Y.shape)[:, 0])
+    data = Phi, y, evidence.s, offset, BROAD * free
+    options = FOLLOWED, tol, change, NEAR, ALIGNED, STEPS
+    _core.logistic(*data, place[coarse], precisions, weights, alpha, v, *options)
+    found = np.flatnonzero(np.isfinite(alpha))
+    V = np.append(v[found], v[-1:])[: len(found) + free, None]
+    return evidence.mode(rows[found], alpha[found], Phi[:, found], V, PRECISE)
+
+
+def _several_outputs(evidence: LaplaceEvidence, mode: Mode, tol: float, max_iter: int, began: float) -> Search:
+    """Accept what raises the evidence of the settled model, until nothing that is proposed does."""
     tried: set[int] = set()
-    failures, single = 0, False
+    failures = 0
     history = [_note(mode, began)]
     quality = evidence.quality(mode)
     for _ in range(max_iter):
-        proposals = _proposals(evidence, mode, quality, tol, tried, single)
-        better = next((found for found in proposals if found.log_evidence > mode.log_evidence + tol), None)
-        if better is not None:
-            mode, failures, single = better, 0, False
+        better = _proposal(evidence, mode, quality, tol, tried, single=failures > 0)
+        if better is not None and better.log_evidence > mode.log_evidence + tol:
+            mode, failures = better, 0
             quality = evidence.quality(mode)
             tried.clear()
             history.append(_note(mode, began))
         elif failures + 1 >= PATIENCE:
-            return mode, True, history
+            return _settle(evidence, mode, SETTLED * tol), True, history
         else:
-            failures, single = failures + 1, True  # one column at a time, each only once
-    return mode, False, history
+            failures += 1  # one column at a time, each only once
+    return _settle(evidence, mode, SETTLED * tol), False, history
 
 
-def _proposals(
+def _proposal(
     evidence: LaplaceEvidence, mode: Mode, quality: Quality, tol: float, tried: set[int], single: bool
-) -> Iterator[Mode]:
-    """Settled models that may be better, one after the other: by several changes at once, or by a single one."""
+) -> Mode | None:
+    """The settled model with the best additions that are not each other's copies; with one, where several failed."""
     gain, precision = additions(quality, evidence.k)
     gain[mode.rows] = 0.0
     gain[list(tried)] = 0.0
-    if evidence.k > 1:
-        yield from _several_outputs(evidence, mode, gain, precision, tol, tried, single)
-        return
-    swaps = [swap for swap in exchanges(mode, quality, 1, tol) if swap[1] not in tried]
-    if single:
-        yield from _single(evidence, mode, gain, precision, swaps, tol, tried)
-        return
-    rows = np.union1d(choose_candidates(gain, tol), [swap[1] for swap in swaps]).astype(int)
-    rows = np.append(mode.rows, rows[~np.isin(rows, mode.rows)])
-    if len(rows) > len(mode.rows):
-        alpha = np.full(len(rows), np.inf)
-        alpha[: len(mode.rows)] = mode.alpha
-        for position, column, better, _ in swaps:
-            alpha[position] = np.inf
-            alpha[np.flatnonzero(rows == column)] = better
-        yield _work(evidence, mode, rows, evidence.take(rows), alpha, tol)
-
-
-def _single(evidence, mode, gain, precision, swaps, tol, tried):
-    """The best exchange, then the best addition, each with nothing else changed."""
-    for position, column, alpha, _ in swaps[:1]:
-        tried.add(column)
-        rows, new = mode.rows.copy(), mode.alpha.copy()
-        rows[position], new[position] = column, alpha
-        yield _settle(evidence, _remade(evidence, rows, new), LOOSE)
-    j = int(np.argmax(gain))
-    if gain[j] >= tol:
-        tried.add(j)
-        yield _settle(evidence, _remade(evidence, np.append(mode.rows, j), np.append(mode.alpha, precision[j])), LOOSE)
-
-
-def _several_outputs(evidence, mode, gain, precision, tol, tried, single):
-    """The best additions that are not each other's copies; one where several failed."""
     order = np.argsort(-gain, kind="stable")[:200]
     order = order[gain[order] >= tol]
     if not len(order):
-        return
+        return None
     Phi = evidence.take(order)
     Phi = Phi / np.maximum(np.linalg.norm(Phi, axis=0), 1e-300)
     chosen: list[int] = []
@@ -150,7 +180,7 @@ def _several_outputs(evidence, mode, gain, precision, tol, tried, single):
     new = order[chosen]
     if single:
         tried.add(int(new[0]))
-    yield _settle(evidence, _remade(evidence, np.append(mode.rows, new), np.append(mode.alpha, precision[new])), LOOSE)
+    return _settle(evidence, _remade(evidence, np.append(mode.rows, new), np.append(mode.alpha, precision[new])), LOOSE)
 
 
 def additions(quality: Quality, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -179,22 +209,6 @@ def best_precision(S: np.ndarray, Q: np.ndarray) -> tuple[np.ndarray, np.ndarray
         centre, width = np.log(grid[at, best, 0]), width / 8
     gain = level[at, best]
     return np.where((q2 - eigenvalues).sum(axis=1) > 0, np.maximum(gain, 0.0), 0.0), np.exp(centre)
-
-
-def _work(
-    evidence: LaplaceEvidence, mode: Mode, rows: np.ndarray, Phi: np.ndarray, alpha: np.ndarray, tol: float
-) -> Mode:
-    """The sequential algorithm on a working set and the mode in turn, until the columns stay."""
-    if np.isfinite(alpha).any():
-        mode = _at(evidence, rows, Phi, alpha, mode)
-    for _ in range(8):
-        before = np.isfinite(alpha)
-        X, C = evidence.frozen(mode, Phi)
-        _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, tol, ALIGNED, STEPS)
-        mode = _at(evidence, rows, Phi, alpha, mode)
-        if (before == np.isfinite(alpha)).all():
-            break
-    return _settle(evidence, mode, LOOSE)
 
 
 def _at(

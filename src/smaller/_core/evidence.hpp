@@ -1,0 +1,387 @@
+// Maximising the evidence of Gaussian data on a working set: the sequential algorithm from several starts, Newton's
+// method on the precisions and the noise together, and exchanges of a column of the model for another.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "cholesky.hpp"
+#include "sequential.hpp"
+
+namespace smaller {
+
+class Climb {
+public:
+    struct Model {
+        std::vector<size_t> rows;
+        std::vector<double> alpha;
+        double noise = 1.0;
+        double value = -std::numeric_limits<double>::infinity();  // log evidence less k total log(2 pi) / 2
+    };
+
+    // C: (w, k); the rest as in Sequential. The noise is learned down to `floor`; 0: it stays.
+    Climb(Products& gram, std::vector<double> C, size_t k, double total, double yy, double floor, double tol,
+          double aligned, int max_steps)
+        : gram(gram), C(std::move(C)), w(gram.w), k(k), total(total), yy(yy), floor(floor), tol(tol), aligned(aligned),
+          max_steps(max_steps) {}
+
+    // The sequential algorithm from a model.
+    Model solve(const Model& start) {
+        std::vector<double> alpha(w, std::numeric_limits<double>::infinity());
+        for (size_t a = 0; a < start.rows.size(); ++a) alpha[start.rows[a]] = start.alpha[a];
+        Model model;
+        model.noise = start.noise;
+        Sequential(gram, C.data(), k, total, yy, alpha.data(), start.noise, aligned)
+            .run(floor, tol, max_steps, &model.noise);
+        for (size_t j = 0; j < w; ++j)
+            if (std::isfinite(alpha[j])) {
+                model.rows.push_back(j);
+                model.alpha.push_back(alpha[j]);
+            }
+        Fit fit;
+        if (posterior(model, fit)) model.value = fit.value;
+        return model;
+    }
+
+    // Solves from a model and keeps the outcome if it is the best so far; true where it is better by `tol`.
+    bool consider(const Model& start) {
+        Model model = solve(start);
+        const bool better = model.value > best.value + tol;
+        if (model.value > best.value) best = std::move(model);
+        return better;
+    }
+
+    // From the best so far upwards until nothing gains `tol`.
+    void climb() {
+        for (int round = 0; round < ROUNDS; ++round) {
+            const double before = best.value;
+            settle();
+            const Model settled = best;
+            if (consider(settled)) continue;
+            best = settled;
+            if (!exchange() || best.value < before + tol) break;
+        }
+        settle();
+    }
+
+    const Model& found() const { return best; }
+
+    struct Swap {
+        size_t place, column;  // position in the model, and the column that takes it
+        double alpha, gain;
+    };
+
+    // For each column of a model the best one to take its place, where that loses little; the best first.
+    std::vector<Swap> exchanges(const Model& model);
+
+private:
+    struct Fit {
+        std::vector<double> Sigma, mu;  // (M, M) and (M, k)
+        double misfit, value;
+    };
+    static constexpr int ROUNDS = 100, NEWTON = 200, HALVINGS = 12;
+    static constexpr double SETTLED = 1e-2;  // slopes of a settled model, in units of tol
+    static constexpr double LONGEST = 3.0;   // step in the logarithm of a precision
+    static constexpr double SLACK = 0.1;     // nats that an exchange may lose before the rest is re-estimated
+
+    Products& gram;
+    const std::vector<double> C;
+    const size_t w, k;
+    const double total, yy, floor, tol, aligned;
+    const int max_steps;
+    Model best;
+
+    bool posterior(const Model& model, Fit& fit) {
+        const size_t M = model.rows.size();
+        const double beta = 1.0 / model.noise, outputs = static_cast<double>(k);
+        std::vector<double> H(M * M), L, U(M * M), Gm(M);
+        for (size_t a = 0; a < M; ++a)
+            for (size_t b = 0; b < M; ++b)
+                H[a * M + b] = beta * gram.pair(model.rows[a], model.rows[b]) + (a == b ? model.alpha[a] : 0.0);
+        if (!factorise_nearly(H, M, L)) return false;
+        invert_factor(L.data(), M, U.data());
+        fit.Sigma.resize(M * M);
+        fit.mu.resize(M * k);
+        for (size_t a = 0; a < M; ++a)
+            for (size_t b = 0; b <= a; ++b)
+                fit.Sigma[a * M + b] = fit.Sigma[b * M + a] = short_dot(U.data() + a * M + a, U.data() + b * M + a, M - a);
+        double quadratic = 0.0;
+        fit.misfit = yy;
+        for (size_t l = 0; l < k; ++l) {
+            double* mu = fit.mu.data() + l * M;
+            for (size_t a = 0; a < M; ++a) {
+                mu[a] = 0.0;
+                for (size_t b = 0; b < M; ++b) mu[a] += beta * fit.Sigma[a * M + b] * C[l * w + model.rows[b]];
+            }
+            for (size_t a = 0; a < M; ++a) {
+                double g = 0.0;
+                for (size_t b = 0; b < M; ++b) g += gram.pair(model.rows[a], model.rows[b]) * mu[b];
+                fit.misfit += mu[a] * (g - 2.0 * C[l * w + model.rows[a]]);
+                quadratic += model.alpha[a] * mu[a] * mu[a];
+            }
+        }
+        fit.misfit = std::max(fit.misfit, 0.0);
+        double logdet = log_determinant(L.data(), M) + total * std::log(model.noise);
+        for (const double a : model.alpha) logdet -= std::log(a);
+        fit.value = -0.5 * (outputs * logdet + quadratic + beta * fit.misfit);
+        return true;
+    }
+
+    double square(const Fit& fit, size_t M, size_t a) const {
+        double total_square = 0.0;
+        for (size_t l = 0; l < k; ++l) total_square += fit.mu[l * M + a] * fit.mu[l * M + a];
+        return total_square;
+    }
+
+    // Newton's method on the log precisions and the log noise; columns that are better out are deleted.
+    void settle() {
+        Fit fit;
+        if (!posterior(best, fit)) return;
+        for (int step = 0; step < NEWTON; ++step) {
+            if (drop_worst(fit)) {
+                if (!posterior(best, fit)) return;
+                best.value = fit.value;
+                continue;
+            }
+            const std::vector<double> g = gradient(fit);
+            double steepest = 0.0;
+            for (const double x : g) steepest = std::max(steepest, std::abs(x));
+            if (steepest <= SETTLED * tol || !advance(fit, g)) break;
+        }
+        best.value = fit.value;
+    }
+
+    bool drop_worst(const Fit& fit) {
+        const size_t M = best.rows.size();
+        const double outputs = static_cast<double>(k);
+        size_t worst = M;
+        double least = std::numeric_limits<double>::infinity();
+        for (size_t a = 0; a < M; ++a) {
+            const double variance = fit.Sigma[a * M + a], s = (1.0 - best.alpha[a] * variance) / variance;
+            const double q2 = square(fit, M, a) / (variance * variance);
+            if (q2 > outputs * s) continue;
+            const double loss = 0.5 * (q2 / (best.alpha[a] + s) - outputs * std::log1p(s / best.alpha[a]));
+            if (loss < least) {
+                least = loss;
+                worst = a;
+            }
+        }
+        if (worst == M) return false;
+        best.rows.erase(best.rows.begin() + static_cast<std::ptrdiff_t>(worst));
+        best.alpha.erase(best.alpha.begin() + static_cast<std::ptrdiff_t>(worst));
+        return true;
+    }
+
+    // Of the log evidence in the log precisions, and last in the log noise where that is free.
+    std::vector<double> gradient(const Fit& fit) const {
+        const size_t M = best.rows.size();
+        const double outputs = static_cast<double>(k);
+        std::vector<double> g(M + 1);
+        double determined = 0.0;
+        for (size_t a = 0; a < M; ++a) {
+            const double share = 1.0 - best.alpha[a] * fit.Sigma[a * M + a];
+            determined += share;
+            g[a] = 0.5 * (outputs * share - best.alpha[a] * square(fit, M, a));
+        }
+        g[M] = 0.5 * (fit.misfit / best.noise - outputs * (total - determined));
+        if (floor == 0.0 || (best.noise <= floor * (1.0 + 1e-12) && g[M] <= 0.0)) g[M] = 0.0;
+        return g;
+    }
+
+    std::vector<double> hessian(const Fit& fit) const {
+        const size_t M = best.rows.size(), m = M + 1;
+        const double outputs = static_cast<double>(k);
+        const std::vector<double>& alpha = best.alpha;
+        std::vector<double> H(m * m), shift(M * k), inner(M * M);
+        for (size_t a = 0; a < M; ++a) {
+            for (size_t l = 0; l < k; ++l)  // d mean / d log beta
+                for (size_t b = 0; b < M; ++b) shift[l * M + a] += fit.Sigma[a * M + b] * alpha[b] * fit.mu[l * M + b];
+            for (size_t b = 0; b < M; ++b) inner[a * M + b] = fit.Sigma[a * M + b] * alpha[b];
+        }
+        double trace = 0.0, moved = 0.0;
+        for (size_t a = 0; a < M; ++a) {
+            const double own = fit.Sigma[a * M + a], twice = short_dot(inner.data() + a * M, fit.Sigma.data() + a * M, M);
+            double cross = 0.0;
+            for (size_t l = 0; l < k; ++l) cross += fit.mu[l * M + a] * shift[l * M + a];
+            for (size_t b = 0; b < M; ++b) {
+                double mm = 0.0;
+                for (size_t l = 0; l < k; ++l) mm += fit.mu[l * M + a] * fit.mu[l * M + b];
+                const double covariance = fit.Sigma[a * M + b];
+                H[a * m + b] = 0.5 * alpha[a] * alpha[b] * covariance * (outputs * covariance + 2.0 * mm);
+            }
+            H[a * m + a] -= 0.5 * alpha[a] * (outputs * own + square(fit, M, a));
+            H[a * m + M] = H[M * m + a] = 0.5 * alpha[a] * (outputs * (twice - own) + 2.0 * cross);
+            trace += alpha[a] * (own - twice);
+            moved += alpha[a] * cross;
+        }
+        H[M * m + M] = -0.5 * (fit.misfit / best.noise - 2.0 * moved + outputs * trace);
+        return H;
+    }
+
+    // Newton's direction where the evidence is concave, else towards MacKay's re-estimates, alpha = k share / |mu|^2.
+    std::vector<double> direction(const Fit& fit, const std::vector<double>& g) const {
+        const size_t M = best.rows.size(), m = g[M] != 0.0 ? M + 1 : M;
+        const std::vector<double> H = hessian(fit);
+        std::vector<double> L(m * m), step(M + 1, 0.0);
+        for (size_t a = 0; a < m; ++a)
+            for (size_t b = 0; b < m; ++b) L[a * m + b] = -H[a * (M + 1) + b];
+        if (factorise(L.data(), m)) {
+            std::copy(g.begin(), g.begin() + static_cast<std::ptrdiff_t>(m), step.begin());
+            solve_factor(L.data(), m, step.data());
+        } else {
+            const double outputs = static_cast<double>(k), tiny = 1e-300;
+            double determined = 0.0;
+            for (size_t a = 0; a < M; ++a) {
+                const double share = 1.0 - best.alpha[a] * fit.Sigma[a * M + a];
+                determined += share;
+                step[a] = std::log(std::max(outputs * share, tiny) / std::max(best.alpha[a] * square(fit, M, a), tiny));
+            }
+            const double left = outputs * (total - determined);
+            if (m > M) step[M] = left > 0.0 ? std::log(std::max(fit.misfit, tiny) / (left * best.noise)) : -1.0;
+        }
+        double longest = 0.0;
+        for (const double x : step) longest = std::max(longest, std::abs(x));
+        if (longest > LONGEST)
+            for (double& x : step) x *= LONGEST / longest;
+        return step;
+    }
+
+    // The first of ever shorter steps that raises the evidence, or near its top does not lower it.
+    bool advance(Fit& fit, const std::vector<double>& g) {
+        std::vector<double> step = direction(fit, g);
+        const size_t M = best.rows.size();
+        double rise = std::inner_product(g.begin(), g.end(), step.begin(), 0.0);
+        if (!(rise > 0.0)) {
+            double steepest = 1.0;
+            for (const double x : g) steepest = std::max(steepest, std::abs(x));
+            for (size_t a = 0; a <= M; ++a) step[a] = g[a] / steepest;
+            rise = std::inner_product(g.begin(), g.end(), step.begin(), 0.0);
+        }
+        const Model before = best;
+        double length = 1.0;
+        for (int halving = 0; halving < HALVINGS; ++halving, length *= 0.5) {
+            for (size_t a = 0; a < M; ++a) best.alpha[a] = before.alpha[a] * std::exp(length * step[a]);
+            best.noise = std::max(floor, before.noise * std::exp(length * step[M]));
+            Fit moved;
+            if (posterior(best, moved) && moved.value >= fit.value + 1e-4 * length * rise - 1e-13 * std::abs(fit.value)) {
+                fit = std::move(moved);
+                return true;
+            }
+        }
+        best = before;
+        return false;
+    }
+
+    // The exchanges that promise to gain, all at once, then each by itself; true where one gained `tol`. What an exchange
+    // promises leaves the other precisions and the noise as they are: those that promise a small loss are tried too.
+    bool exchange() {
+        const std::vector<Swap> swaps = exchanges(best);
+        const Model model = best;
+        const auto tried = [&](size_t first, size_t last) {
+            Model start = model;
+            for (size_t i = first; i < last; ++i) {
+                start.rows[swaps[i].place] = swaps[i].column;
+                start.alpha[swaps[i].place] = swaps[i].alpha;
+            }
+            return consider(start);
+        };
+        size_t promising = 0;
+        while (promising < swaps.size() && swaps[promising].gain >= tol) ++promising;
+        if (promising > 1 && tried(0, promising)) return true;
+        for (size_t i = 0; i < swaps.size(); ++i) {
+            if (tried(i, i + 1)) return true;
+            best = model;
+        }
+        return false;
+    }
+};
+
+inline std::vector<Climb::Swap> Climb::exchanges(const Model& model) {
+    Fit fit;
+    std::vector<Swap> found;
+    const size_t M = model.rows.size();
+    if (!M || !posterior(model, fit)) return found;
+    const double beta = 1.0 / model.noise, outputs = static_cast<double>(k);
+    std::vector<double> top(M, 0.0), sparsity(M), T(M), E(M), Q(k);
+    std::vector<size_t> column(M, w);
+    std::vector<char> inside(w, 0);
+    for (const size_t j : model.rows) inside[j] = 1;
+    for (size_t j = 0; j < w; ++j) {
+        if (inside[j]) continue;
+        for (size_t a = 0; a < M; ++a) T[a] = beta * gram.of(model.rows[a])[j];
+        double S = beta * gram.norm[j];
+        for (size_t a = 0; a < M; ++a) {
+            E[a] = short_dot(fit.Sigma.data() + a * M, T.data(), M);
+            S -= E[a] * T[a];
+        }
+        S = std::max(S, 0.0);
+        for (size_t l = 0; l < k; ++l) Q[l] = beta * C[l * w + j] - short_dot(T.data(), fit.mu.data() + l * M, M);
+        for (size_t a = 0; a < M; ++a) {  // as if the model's column were out
+            const double variance = fit.Sigma[a * M + a], s = S + E[a] * E[a] / variance;
+            double q2 = 0.0;
+            for (size_t l = 0; l < k; ++l) {
+                const double q = Q[l] + E[a] * fit.mu[l * M + a] / variance;
+                q2 += q * q;
+            }
+            const double ratio = q2 / (outputs * std::max(s, 1e-300));
+            if (ratio > top[a]) {
+                top[a] = ratio;
+                sparsity[a] = s;
+                column[a] = j;
+            }
+        }
+    }
+    for (size_t a = 0; a < M; ++a) {
+        if (!(top[a] > 1.0)) continue;
+        const double variance = fit.Sigma[a * M + a], s = (1.0 - model.alpha[a] * variance) / variance;
+        const double now = 0.5 * (square(fit, M, a) / variance - outputs * std::log1p(s / model.alpha[a]));
+        const double gain = 0.5 * outputs * (top[a] - 1.0 - std::log(top[a])) - now;
+        if (gain >= -SLACK) found.push_back({a, column[a], sparsity[a] / (top[a] - 1.0), gain});
+    }
+    std::sort(found.begin(), found.end(), [](const Swap& x, const Swap& y) { return x.gain > y.gain; });
+    std::vector<Swap> distinct;
+    for (const Swap& swap : found) {
+        const auto same = [&](const Swap& other) { return other.column == swap.column; };
+        if (std::none_of(distinct.begin(), distinct.end(), same)) distinct.push_back(swap);
+    }
+    return distinct;
+}
+
+// The best model on the columns X (n, w): from several models on some of the columns, `coarse`, each given by precisions
+// (infinite where a column is out) and noise, solved on those; the best `follow` outcomes are solved on all columns, and
+// from the best of these the search climbs on.
+inline Climb::Model climb_from(const double* X, const double* C, size_t n, size_t w, size_t k, double total, double yy,
+                               const std::vector<size_t>& coarse, const double* precisions, const double* noises,
+                               size_t starts, size_t follow, double floor, double tol, double aligned, int max_steps) {
+    const size_t few = coarse.size();
+    std::vector<const double*> columns(few);
+    std::vector<double> part(few * k);
+    for (size_t j = 0; j < few; ++j) {
+        columns[j] = X + coarse[j] * n;
+        for (size_t l = 0; l < k; ++l) part[l * few + j] = C[l * w + coarse[j]];
+    }
+    Products few_products(std::move(columns), n, nullptr, false), products(each_column(X, n, w), n, nullptr, false);
+    Climb rough(few_products, std::move(part), k, total, yy, floor, tol, aligned, max_steps);
+    std::vector<Climb::Model> models;
+    for (size_t i = 0; i < starts; ++i) {
+        Climb::Model start;
+        start.noise = noises[i];
+        for (size_t j = 0; j < few; ++j)
+            if (std::isfinite(precisions[i * few + j])) {
+                start.rows.push_back(j);
+                start.alpha.push_back(precisions[i * few + j]);
+            }
+        models.push_back(rough.solve(start));
+        for (size_t& row : models.back().rows) row = coarse[row];
+    }
+    std::sort(models.begin(), models.end(), [](const auto& x, const auto& y) { return x.value > y.value; });
+    Climb whole(products, std::vector<double>(C, C + w * k), k, total, yy, floor, tol, aligned, max_steps);
+    for (size_t i = 0; i < std::min(follow, models.size()); ++i) whole.consider(models[i]);
+    whole.climb();
+    return whole.found();
+}
+
+}  // namespace smaller

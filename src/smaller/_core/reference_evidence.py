@@ -1,0 +1,283 @@
+"""The specification of the searches for evidence on a working set: regression, and two classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+NOISE_EVERY = 10  # steps of the sequential algorithm between two estimates of the noise
+DEPENDENT = 1e-12  # what the model leaves of a column, at which that is rounding
+SLACK = 0.1  # nats that an exchange may lose before the rest is re-estimated
+NEWTON, ROUNDS, LOOSE = 100, 60, 1e-2
+LOG_2PI = float(np.log(2 * np.pi))
+
+
+def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
+    """Tipping & Faul (2003) on a working set: add, re-estimate or delete the column that raises the log evidence most.
+
+    X (n, w) are the columns, C (w, k) their products with the targets; `total` samples with sum of squares `yy`.
+    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one is
+    in. The noise is learned down to `floor`, if that is positive.
+    Returns the number of steps, the last of which gained `tol`, and the noise.
+    """
+    G = X.T @ X
+    active = _apart(G, alpha, aligned)
+    steps = 0
+    posterior = _posterior(G, C, alpha, active, noise)
+    while posterior and steps < max_steps:
+        j, gain, best = _best_step(G, C.shape[1], alpha, active, posterior, noise, aligned)
+        quiet = not gain >= tol
+        if not quiet:
+            alpha[j] = best
+            active = np.flatnonzero(np.isfinite(alpha))
+            steps += 1
+            posterior = _posterior(G, C, alpha, active, noise)
+            if steps % NOISE_EVERY:
+                continue
+        before = noise
+        if floor > 0 and posterior:
+            noise = _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor)
+            posterior = _posterior(G, C, alpha, active, noise)
+        if quiet and abs(np.log(noise / before)) < 1e-3 * tol:
+            break
+        steps += quiet
+    return steps, float(noise)
+
+
+def _apart(G, alpha, aligned):
+    """The columns that are in; of several whose cosines reach `aligned` all but the first leave."""
+    unit = np.sqrt(np.diag(G))
+    active: list[int] = []
+    for j in np.flatnonzero(np.isfinite(alpha)):
+        if (G[j, active] ** 2 >= (aligned * unit[j] * unit[active]) ** 2).any():
+            alpha[j] = np.inf
+        else:
+            active.append(int(j))
+    return np.array(active, dtype=int)
+
+
+def _posterior(G, C, alpha, active, noise):
+    """Sigma and mu of the active columns, S and Q of all (eqs. 22-24); nothing where rounding defeats them."""
+    H = G[np.ix_(active, active)] / noise
+    H.flat[:: len(active) + 1] += alpha[active]
+    try:
+        T = np.linalg.inv(np.linalg.cholesky(H))
+    except np.linalg.LinAlgError:
+        return None
+    Sigma = T.T @ T
+    mu = Sigma @ C[active] / noise
+    S = np.diag(G) / noise - ((T @ G[active] / noise) ** 2).sum(axis=0)
+    Q = (C - G[:, active] @ mu) / noise
+    return Sigma, mu, S, Q
+
+
+def _best_step(G, k, alpha, active, posterior, noise, aligned):
+    """Column, gain and new precision of the best step (eqs. 18-21)."""
+    Sigma, mu, s, Q = posterior
+    variance = np.diag(Sigma)
+    s, q2 = s.copy(), (Q**2).sum(axis=1)
+    s[active] = (1 - alpha[active] * variance) / variance
+    q2[active] = ((mu / variance[:, None]) ** 2).sum(axis=1)
+    theta = q2 / k - s
+    unit = np.sqrt(np.diag(G))
+    dependent = s * noise <= DEPENDENT * np.diag(G)
+    near = (G[:, active] ** 2 >= (aligned * np.outer(unit, unit[active])) ** 2).any(axis=1)
+    near[active] = False
+    with np.errstate(divide="ignore", invalid="ignore"):
+        new = np.where(theta > 0, s * s / theta, np.inf)
+        gain = _level(new, s, q2, k) - _level(alpha, s, q2, k)
+    gain[near | (np.isinf(alpha) & ((theta <= 0) | dependent))] = -np.inf
+    j = int(np.argmax(gain))
+    return j, gain[j], new[j]
+
+
+def _level(alpha, s, q2, k):
+    """What a column contributes to the log evidence at precision alpha (eq. 18)."""
+    return 0.5 * (q2 / (alpha + s) - k * np.log1p(s / alpha))
+
+
+def _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor):
+    """(|y - Phi mu|^2 + noise k sum_j (1 - alpha_j Sigma_jj)) / (k total): EM, so that the evidence does not fall."""
+    Sigma, mu = posterior[:2]
+    k = C.shape[1]
+    determined = (1 - alpha[active] * np.diag(Sigma)).sum()
+    misfit = yy + float((mu * (G[np.ix_(active, active)] @ mu - 2 * C[active])).sum())
+    return max(floor, (max(misfit, 0.0) + noise * k * determined) / (k * total))
+
+
+def climb(X, C, total, yy, coarse, precisions, noises, alpha, follow, floor, tol, aligned, max_steps):
+    """The best model on the columns X (n, w): several starts on the columns `coarse`, the best `follow` of them on all,
+    and exchanges of a column of the model for another until nothing gains `tol`.
+
+    `precisions` (len(coarse), starts), infinite where a column is out, and `noises` are the starts; alpha (w,) receives
+    the precisions found. Returns the noise and the log evidence less k total log(2 pi) / 2.
+    """
+    options = floor, tol, aligned, max_steps
+    models = []
+    for start, noise in zip(precisions.T, noises, strict=True):
+        value, found, noise = _solved(X[:, coarse], C[coarse], total, yy, start, noise, *options)
+        wide = np.full(X.shape[1], np.inf)
+        wide[coarse] = found
+        models.append((value, wide, noise))
+    models.sort(key=lambda model: -model[0])
+    models = [_solved(X, C, total, yy, *model[1:], *options) for model in models[:follow]]
+    best = max(models, key=lambda model: model[0])
+    while True:
+        tries = (_solved(X, C, total, yy, start, best[2], *options) for start in _exchanged(X, C, *best[1:]))
+        better = next((model for model in tries if model[0] > best[0] + tol), None)
+        if better is None:
+            break
+        best = better
+    value, alpha[:], noise = _solved(X, C, total, yy, *best[1:], floor, 1e-5 * tol**2, aligned, max_steps)
+    return noise, value
+
+
+def _solved(X, C, total, yy, start, noise, floor, tol, aligned, max_steps):
+    """The sequential algorithm from precisions: log evidence, precisions and noise."""
+    alpha = np.array(start)
+    _, noise = sequential(X, C, total, yy, alpha, float(noise), floor, tol, aligned, max_steps)
+    inside = np.flatnonzero(np.isfinite(alpha))
+    Phi, c = X[:, inside], C[inside]
+    H = Phi.T @ Phi / noise + np.diag(alpha[inside])
+    sign, logdet = np.linalg.slogdet(H)
+    mean = np.linalg.solve(H, c / noise)
+    misfit = max(yy - 2 * float((mean * c).sum()) + float(((Phi @ mean) ** 2).sum()), 0.0)
+    logdet += total * np.log(noise) - np.log(alpha[inside]).sum()
+    quadratic = misfit / noise + float(alpha[inside] @ (mean**2).sum(axis=1))
+    return (-0.5 * (C.shape[1] * logdet + quadratic) if sign > 0 else -np.inf), alpha, noise
+
+
+def _exchanged(X, C, alpha, noise):
+    """Precisions with one column of the model exchanged for its best replacement, where that loses little."""
+    inside, k = np.flatnonzero(np.isfinite(alpha)), C.shape[1]
+    posterior = _posterior(X.T @ X, C, alpha, inside, noise)
+    if not len(inside) or posterior is None:
+        return
+    Sigma, mu, S, Q = posterior
+    variance = np.diag(Sigma)
+    s = (1 - alpha[inside] * variance) / variance
+    now = 0.5 * ((mu**2).sum(axis=1) / variance - k * np.log1p(s / alpha[inside]))
+    E = X.T @ X[:, inside] @ Sigma / noise
+    out = np.maximum(S, 0.0)[:, None] + E * E / variance  # as if the model's column were out
+    q2 = ((Q[:, None] + E[:, :, None] * (mu / variance[:, None])) ** 2).sum(axis=2) / k
+    q2[inside] = 0.0
+    ratio = q2 / np.maximum(out, 1e-300)
+    best = ratio.argmax(axis=0)
+    top = ratio[best, np.arange(len(inside))]
+    gain = np.where(top > 1, 0.5 * k * (top - 1 - np.log(np.maximum(top, 1.0))), 0.0) - now
+    for a in np.argsort(-gain):
+        if gain[a] >= -SLACK and top[a] > 1:
+            start = alpha.copy()
+            start[inside[a]] = np.inf
+            start[best[a]] = out[best[a], a] / (top[a] - 1)
+            yield start
+
+
+def logistic(
+    X, y, s, offset, level, coarse, precisions, weights, alpha, v, follow, tol, change, near, aligned, max_steps
+):
+    """The same search for two classes by Laplace's evidence, which it returns.
+
+    y is 0 or 1, s are weights, `level` is the precision of the intercept's prior, 0 where there is none. A start also
+    has weights (len(coarse) + 1, starts), the intercept last; v (w + 1,) receives those found.
+    """
+    data, options = (y, s, offset, level), (near, aligned, max_steps)
+    models = []
+    for start, weight in zip(precisions.T, weights.T, strict=True):
+        model = _settled(X[:, coarse], data, start.copy(), weight.copy(), LOOSE, *options)
+        value, found, v_found = _improved(X[:, coarse], data, model, tol, *options)
+        wide, v_wide = np.full(X.shape[1], np.inf), np.zeros(X.shape[1] + 1)
+        wide[coarse], v_wide[coarse], v_wide[-1] = found, v_found[:-1], v_found[-1]
+        models.append((value, wide, v_wide))
+    models.sort(key=lambda model: -model[0])
+    best = max((_improved(X, data, model, tol, *options) for model in models[:follow]), key=lambda model: model[0])
+    while True:
+        tries = (_settled(X, data, start, weight, LOOSE, *options) for start, weight in _swapped(X, data, best))
+        better = next((model for model in tries if model[0] > best[0] + tol), None)
+        if better is None:
+            break
+        best = _improved(X, data, better, tol, *options)
+    near = min(near, 1e-4 * change * change)
+    value, alpha[:], v[:] = _settled(X, data, best[1], best[2], change, near, aligned, max_steps)
+    return value
+
+
+def _mode(X, data, alpha, v, near):
+    """Newton's method to the mode: log evidence, weights, curvature and the targets of the problem that has it."""
+    y, s, offset, level = data
+    inside = np.flatnonzero(np.isfinite(alpha))
+    free = level > 0
+    A = np.column_stack([X[:, inside], np.ones(len(X))]) if free else X[:, inside]
+    penalty = np.append(alpha[inside], level) if free else alpha[inside]
+    w = np.append(v[inside], v[-1]) if free else v[inside]
+
+    def value(w):
+        F = A @ w
+        return s @ (np.logaddexp(0.0, F + offset) - y * (F + offset)) + 0.5 * penalty @ w**2, F
+
+    now, F = value(w)
+    for _ in range(NEWTON):
+        P = 0.5 * (1 + np.tanh(0.5 * (F + offset)))
+        omega, residual = s * P * (1 - P), s * (y - P)
+        H = (A.T * omega) @ A + np.diag(penalty)
+        g = A.T @ residual - penalty * w
+        step = np.linalg.solve(H, g)
+        if not step @ g > near * (1 + abs(now)):
+            break
+        for length in 0.5 ** np.arange(30):
+            lower, moved = value(w + length * step)
+            if lower <= now - 1e-4 * length * (step @ g) + 1e-13 * abs(now):
+                break
+        w, now, F = w + length * step, lower, moved
+    new = np.zeros(len(v))
+    new[inside] = w[: len(inside)]
+    new[-1] = w[-1] if free else 0.0
+    logs = np.log(alpha[inside]).sum() + (LOG_2PI if free else 0.0)
+    return 0.5 * (logs - np.linalg.slogdet(H)[1]) - now, new, omega, omega * F + residual
+
+
+def _frozen(X, omega, target, free):
+    """Columns and products of the Gaussian problem with unit noise that has a mode's curvature and residual."""
+    C = X - omega @ X / max(omega.sum(), np.finfo(float).tiny) if free else X
+    return np.sqrt(omega)[:, None] * C, (target @ C)[:, None]
+
+
+def _settled(X, data, alpha, v, change, near, aligned, max_steps):
+    """The mode and the precisions at which the problem with its curvature is stationary, in turn."""
+    value, v, omega, target = _mode(X, data, alpha, v, near)
+    for _ in range(ROUNDS):
+        inside = np.flatnonzero(np.isfinite(alpha))
+        if not len(inside):
+            break
+        few = alpha[inside]
+        columns, C = _frozen(X[:, inside], omega, target, data[3] > 0)
+        sequential(columns, C, 1.0, 0.0, few, 1.0, 0.0, 1e-9, aligned, max_steps)
+        moved = np.abs(np.log(few / alpha[inside])).max()
+        alpha = alpha.copy()
+        alpha[inside] = few
+        value, v, omega, target = _mode(X, data, alpha, v, near)
+        if moved <= change:
+            break
+    return value, alpha, v
+
+
+def _improved(X, data, model, tol, near, aligned, max_steps):
+    """The better of a settled model and what the sequential algorithm on all columns makes of it."""
+    alpha, v = model[1].copy(), model[2]
+    for _ in range(8):
+        before = np.isfinite(alpha)
+        _, v, omega, target = _mode(X, data, alpha, v, near)
+        columns, C = _frozen(X, omega, target, data[3] > 0)
+        sequential(columns, C, 1.0, 0.0, alpha, 1.0, 0.0, tol, aligned, max_steps)
+        if (before == np.isfinite(alpha)).all():
+            break
+    found = _settled(X, data, alpha, v, LOOSE, near, aligned, max_steps)
+    return found if found[0] > model[0] else model
+
+
+def _swapped(X, data, model):
+    """Starts with one column of the model exchanged for its best replacement."""
+    _, v, omega, target = _mode(X, data, model[1], model[2], 1e-12)
+    columns, C = _frozen(X, omega, target, data[3] > 0)
+    return [
+        (start, np.where(np.isfinite(np.append(start, 0.0)), v, 0.0)) for start in _exchanged(columns, C, model[1], 1.0)
+    ]
