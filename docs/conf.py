@@ -13,7 +13,7 @@ author = "smaller developers"
 project_copyright = "smaller developers, BSD 3-Clause licence"
 version = release = smaller.__version__
 
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_build", "**/generated"]
 if find_spec("smaller.datasets") is None:
     exclude_patterns.append("api/datasets.rst")
@@ -22,9 +22,26 @@ myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["myst.header"]  # the files of other folders that are shown here have headings of their own
 
+default_role = "code"  # `names` in docstrings
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
+
+# Each example of the gallery is run; one that fails, fails the build.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"plot_",
+    "ignore_pattern": r"(demo|pictures)\.py",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+    "default_thumb_file": None,
+    "thumbnail_size": (400, 280),
+}
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"smaller {version}"
