@@ -31,7 +31,8 @@ models = {
     "SMLR(lam=10, l2=1000)": SMLR(lam=10.0, l2=1000.0, standardize=True),
     "RMLR(lam=1000)": RMLR(lam=1000.0, standardize=True),
 }
-figure, panels = plt.subplots(1, 4, figsize=(10.5, 3.3), layout="constrained")
+figure, panels = plt.subplots(2, 2, figsize=(7, 7), layout="constrained")
+panels = panels.flat
 panels[0].imshow(signal, cmap="RdBu", vmin=-1, vmax=1)
 panels[0].set_title("truth\n50 voxels")
 for axes, (name, model) in zip(panels[1:], models.items(), strict=True):
