@@ -493,8 +493,8 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.n
 
 
 def shown():
-    """The commands in the README and on the page about the command line, in order."""
-    for page in (ROOT / "README.md", ROOT / "docs" / "command-line.md"):
+    """The commands in the README and on the pages about the command line and deployment, in order."""
+    for page in (ROOT / "README.md", ROOT / "docs" / "command-line.md", ROOT / "docs" / "howto" / "deploy.md"):
         commands = re.findall(r"^\$ smaller (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert len(commands) >= 2
         yield pytest.param(commands, id=page.name)
