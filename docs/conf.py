@@ -16,6 +16,8 @@ project_copyright = "smaller developers, BSD 3-Clause licence"
 version = release = smaller.__version__
 
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_gallery.gen_gallery"]
+if find_spec("sphinx-mathjax-offline"):  # formulas without a network; else a browser asks for MathJax there
+    extensions.append("sphinx-mathjax-offline")
 exclude_patterns = ["_build", "**/generated"]
 if find_spec("smaller.datasets") is None:
     exclude_patterns.append("api/datasets.rst")

@@ -107,21 +107,19 @@ def verdict(columns: list[str], row: dict, ours: dict) -> tuple[str, str]:
 
 
 def table(table: dict, results: dict) -> tuple[str, Counter]:
-    """One table, side by side where the paper has figures, and how many rows got which word."""
+    """One table, paper / ours in each cell where the paper has figures, and how many rows got which word."""
     columns, words = table["columns"], Counter()
-    compared = any(column in row for row in table["rows"] for column in columns)
-    sides = [f"{c}, {whose}" for c in columns for whose in ("paper", "ours")] if compared else list(columns)
-    lines = [["", *sides, *(["verdict"] if compared else [])]]
+    compared = {column for row in table["rows"] for column in columns if column in row}
+    heads = [f"{column}: paper / ours" if column in compared else column for column in columns]
+    lines = [["", *(["verdict"] if compared else []), *heads]]
     lines.append(["---"] * len(lines[0]))
     for row in table["rows"]:
         ours = results.get(row["key"], {})
-        cells = [
-            cell for c in columns for cell in ([show(row.get(c, "–"))] if compared else []) + [_ours(c, row, ours)]
-        ]
+        cells = [(f"{show(row.get(c, '–'))} / " if c in compared else "") + _ours(c, row, ours) for c in columns]
         if compared:
             word, reasons = verdict(columns, row, ours)
             words[word] += bool(word)
-            cells.append(f"**{word}**: {reasons}" if word else reasons)
+            cells.insert(0, f"**{word}**: {reasons}" if word else reasons)
         lines.append([row["label"], *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines), words
 
@@ -134,7 +132,7 @@ def _ours(column: str, row: dict, ours: dict) -> str:
     mean = value[0] if isinstance(value, list) else value
     if not limits:
         return show(mean)
-    return f"{show(mean)} ({_short(limits[0])} to {_short(limits[1])})"
+    return f"{show(mean)} ({_short(limits[0])}–{_short(limits[1])})"
 
 
 def _short(value: float) -> str:
