@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-oldest lint format docs bench reproduce clean FORCE
+.PHONY: help demo test test-slow test-oldest test-sdist lint format docs bench reproduce clean FORCE
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -43,6 +43,17 @@ test-slow: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests that take mi
 test-oldest:  ## run the tests with the oldest supported dependencies
 	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt
 
+# The archive is installed as a user would, and the tests that lie in it run on what was installed.
+test-sdist: export OMP_NUM_THREADS := 1
+test-sdist: export OPENBLAS_NUM_THREADS := 1
+test-sdist: $(STAMPS)/base  ## build the source archive, install it in an environment of its own, run its tests
+	rm -rf build/sdist && mkdir -p build/sdist
+	$(PY) -c 'from scikit_build_core.build import build_sdist; print(build_sdist("build/sdist"))'
+	tar -xzf build/sdist/smaller-*.tar.gz -C build/sdist
+	$(MAKE) --no-print-directory VENV=.venv-sdist .venv-sdist/stamps/extra-test
+	.venv-sdist/bin/python -m pip install -q --no-deps --force-reinstall build/sdist/smaller-*.tar.gz
+	cd build/sdist/smaller-*/ && "$(CURDIR)/.venv-sdist/bin/python" -m pytest -n auto $(ARGS)
+
 lint: $(STAMPS)/extra-lint  ## check style and types
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
@@ -62,7 +73,7 @@ reproduce: $(STAMPS)/package $(STAMPS)/extra-plot $(STAMPS)/extra-datasets  ## r
 	$(PY) -m experiments $(PAPER) $(if $(QUICK),--quick) $(ARGS)
 
 clean:  ## remove the environments and everything built
-	rm -rf .venv .venv-* build dist docs/_build demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* build dist docs/_build docs/gallery demo-report .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests examples docs benchmarks experiments -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment. Each stamp is written last, so that a step cut short is done again; `busy` says that pip was

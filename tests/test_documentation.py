@@ -14,10 +14,11 @@ import pytest
 import smaller
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("**/*.md") if "_build" not in page.parts)]
 MODULES = sorted(m.name for m in pkgutil.walk_packages(smaller.__path__, "smaller.") if m.name[-9:] != ".compiled")
 OPTIONAL = ("typer", "rich")
 FETCHED = ("src", "srcset", "href", "xlink:href")
+PICTURE = re.compile(r"<!-- picture: (\w+) -->")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
 
 
@@ -54,6 +55,12 @@ def test_links_between_files_lead_somewhere(page):
         pytest.skip("a source distribution has only some of the files")
     links = LINK.findall(page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_pictures_are_those_of_examples(page):
+    named = PICTURE.findall(page.read_text(encoding="utf-8"))
+    assert [example for example in named if not (ROOT / "examples" / f"{example}.py").exists()] == []
 
 
 def test_the_demonstration_tells_what_it_found_and_leaves_a_page_that_needs_nothing_else(tmp_path):

@@ -1,0 +1,117 @@
+"""The types of the compiled kernels. What they compute is said by their twins in reference.py.
+
+Every argument is positional. Matrices are in Fortran order, vectors contiguous, and neither is converted: another
+layout or type is refused. `w`, `b`, `F`, `P` and `alpha` are written to.
+"""
+
+from typing import TypeAlias, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+Reals: TypeAlias = NDArray[np.float64]
+Values: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
+Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
+Places: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.uint8]
+
+def means(F: Reals, Y: Reals, s: Reals, family: int, P: Reals, /) -> float: ...
+def sequential(
+    X: Reals,
+    C: Reals,
+    total: float,
+    yy: float,
+    alpha: Reals,
+    noise: float,
+    floor: float,
+    tol: float,
+    aligned: float,
+    max_steps: int,
+    /,
+) -> tuple[int, float]: ...
+@overload
+def newton(
+    X: Values,
+    target: float,
+    max_steps: int,
+    forcing: float,
+    feature: Places,
+    klass: Places,
+    w: Reals,
+    b: Reals,
+    F: Reals,
+    Y: Reals,
+    s: Reals,
+    l1: Reals,
+    l2: Reals,
+    scale: Reals,
+    family: int,
+    intercept: bool,
+    /,
+) -> tuple[int, int, float, float, bool]: ...
+@overload
+def newton(
+    values: Values,
+    rows: Indices,
+    starts: Indices,
+    target: float,
+    max_steps: int,
+    forcing: float,
+    feature: Places,
+    klass: Places,
+    w: Reals,
+    b: Reals,
+    F: Reals,
+    Y: Reals,
+    s: Reals,
+    l1: Reals,
+    l2: Reals,
+    scale: Reals,
+    family: int,
+    intercept: bool,
+    /,
+) -> tuple[int, int, float, float, bool]: ...
+@overload
+def componentwise(
+    X: Values,
+    bound: Reals,
+    center: Reals,
+    visit: Flags,
+    greedy: bool,
+    feature: Places,
+    klass: Places,
+    w: Reals,
+    b: Reals,
+    F: Reals,
+    Y: Reals,
+    s: Reals,
+    l1: Reals,
+    l2: Reals,
+    scale: Reals,
+    family: int,
+    intercept: bool,
+    /,
+) -> float: ...
+@overload
+def componentwise(
+    values: Values,
+    rows: Indices,
+    starts: Indices,
+    bound: Reals,
+    center: Reals,
+    visit: Flags,
+    greedy: bool,
+    feature: Places,
+    klass: Places,
+    w: Reals,
+    b: Reals,
+    F: Reals,
+    Y: Reals,
+    s: Reals,
+    l1: Reals,
+    l2: Reals,
+    scale: Reals,
+    family: int,
+    intercept: bool,
+    /,
+) -> float: ...
