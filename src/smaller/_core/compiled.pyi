@@ -1,7 +1,8 @@
 """The types of the compiled kernels. What they compute is said by their twins in reference.py.
 
-Every argument is positional. Matrices are in Fortran order, vectors contiguous, and neither is converted: another
-layout or type is refused. `w`, `b`, `F`, `P` and `alpha` are written to.
+Every argument is positional. Matrices are in Fortran order, those of distances, decay and squares in C order, vectors
+contiguous, and nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`, `alpha`, `v`, `D` and
+`total` of squares are written to.
 """
 
 from typing import TypeAlias, overload
@@ -115,3 +116,41 @@ def componentwise(
     intercept: bool,
     /,
 ) -> float: ...
+def climb(
+    X: Reals,
+    C: Reals,
+    total: float,
+    yy: float,
+    coarse: Places,
+    precisions: Reals,
+    noises: Reals,
+    alpha: Reals,
+    follow: int,
+    floor: float,
+    tol: float,
+    aligned: float,
+    max_steps: int,
+    /,
+) -> tuple[float, float]: ...
+def logistic(
+    X: Reals,
+    y: Reals,
+    s: Reals,
+    offset: Reals,
+    level: float,
+    coarse: Places,
+    precisions: Reals,
+    weights: Reals,
+    alpha: Reals,
+    v: Reals,
+    follow: int,
+    tol: float,
+    change: float,
+    near: float,
+    aligned: float,
+    max_steps: int,
+    /,
+) -> float: ...
+def distances(X: Reals, Zt: Reals, D: Reals, /) -> None: ...
+def decay(D: Reals, gamma: float, /) -> None: ...
+def squares(X: Reals, omega: Reals, center: Reals, total: Reals, /) -> None: ...
