@@ -10,6 +10,8 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .accelerated import AcceleratedPosterior
+from .design import AcceleratedDesign, host
 from .encoding import centred_offset, one_hot, penalty_factors, split
 from .errors import EmptyModelWarning, warn
 from .estimator import ClassificationModel, Sample, Selector
@@ -20,10 +22,14 @@ from .priors import ElasticNet
 from .solvers import SOLVERS, Solution, null_point
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+ON_DEVICE = {"auto", "fixed-point"}  # solvers that need nothing but products with X
 
 
 class MultinomialModel(ClassificationModel):
     """Softmax classifiers: labels, parametrisations, probabilities. Models add a prior."""
+
+    solver: str
+    _on_device = True
 
     _parameter_constraints: ClassVar[dict] = {
         "basis": [str, object],
@@ -47,15 +53,19 @@ class MultinomialModel(ClassificationModel):
         m = len(classes)
         reference = m == 2 or self.parametrization == "reference"
         k = 1 if m == 2 else m - reference
-        objective = Posterior(
-            sample.design,
-            one_hot(sample.y, m, k),
-            Multinomial(reference),
-            self._prior(sample, k),
-            sample.weight,
-            centred_offset(sample.offset, m, k),
-        )
-        return sample, objective, classes
+        known = self._prior(sample, k), sample.weight, centred_offset(sample.offset, m, k)
+        Y = one_hot(sample.y, m, k)
+        if isinstance(sample.design, AcceleratedDesign):
+            self._refuse_host_solvers()
+            return sample, AcceleratedPosterior(sample.design, Y, reference, *known), classes
+        return sample, Posterior(sample.design, Y, Multinomial(reference), *known), classes
+
+    def _refuse_host_solvers(self) -> None:
+        if getattr(self, "solver", "auto") not in ON_DEVICE:
+            raise ValueError(
+                f"solver={self.solver!r} needs a NumPy array or a SciPy matrix; for tensors and CuPy arrays use "
+                f"{' or '.join(map(repr, sorted(ON_DEVICE)))}."
+            )
 
     def _prior(self, sample: Sample, k: int) -> ElasticNet:
         factor = penalty_factors(self.penalty_factor, sample.design.d, k)
@@ -89,9 +99,10 @@ class MultinomialModel(ClassificationModel):
         d, k = objective.design.d, objective.k
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return W
-        coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
+        coef, intercept = host(self.coef_), host(self.intercept_)
+        coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
         if coef.shape[1] == d:
-            last = np.vstack([coef[:k].T, self.intercept_[:k]]) if self.fit_intercept else coef[:k].T.copy()
+            last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
             # Weights that fit the new data worse than none at all are no start.
             if objective.value(last) <= objective.value(W):
                 return last

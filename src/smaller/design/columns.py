@@ -28,6 +28,7 @@ class Design:
     """
 
     centred: bool  # whether moving a centred column costs no more than moving the column
+    accelerated = False  # whether what has a row for each sample lies on a device
 
     def __init__(self, n: int, d: int, intercept: bool):
         self.n, self.d, self.intercept = n, d, intercept
