@@ -251,7 +251,7 @@ def _inverse_variance(X, sample_weight: np.ndarray) -> float:
 
 
 def _refuse_if_too_large(rows: int, columns: int, X, what: str) -> None:
-    needed = rows * columns * X.dtype.itemsize
+    needed = rows * columns * getattr(X.dtype, "itemsize", 8)
     memory = room(X) if on_device(X) else None
     if memory is None:
         if not hasattr(os, "sysconf"):

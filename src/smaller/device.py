@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from .design import host, namespace, on_device
+from .design import host, namespace, on_device, precision
 
 BLOCK_BYTES = 2**28
 
@@ -23,9 +23,7 @@ def checked_tensor(model, X, reset: bool) -> Any:
         )
     if xp.isdtype(X.dtype, "complex floating"):
         raise ValueError("Complex data not supported: X must be real.")
-    if X.dtype not in (xp.float64, xp.float32):
-        # Half precision holds no more than float32 does; whole numbers may.
-        X = xp.astype(X, xp.float32 if xp.isdtype(X.dtype, "real floating") else xp.float64)
+    X = xp.astype(X, precision(X), copy=False)
     if not all_finite(X):
         raise ValueError(f"Input X contains NaN or infinity, which {name} does not accept.")
     validate_data(model, X, skip_check_array=True, reset=reset)
@@ -90,7 +88,7 @@ def kernel_values(kernel: str, X, centers, gamma: float, degree: float, coef0: f
     step = max(1, BLOCK_BYTES // (8 * C.shape[0]))
     blocks = []
     for first in range(0, X.shape[0], step):
-        A = xp.astype(X[first : first + step, :], xp.float64)
+        A = xp.astype(X[first : min(first + step, X.shape[0]), :], xp.float64)
         K = xp.matmul(A, C.T)
         if kernel == "rbf":
             K = xp.exp(-gamma * xp.clip(xp.sum(A * A, axis=1)[:, None] + size - 2.0 * K, 0.0, None))

@@ -22,7 +22,7 @@ from .priors import ElasticNet
 from .solvers import SOLVERS, Solution, null_point
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
-ON_DEVICE = {"auto", "fixed-point"}  # solvers that need nothing but products with X
+ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
 
 
 class MultinomialModel(ClassificationModel):
@@ -56,16 +56,18 @@ class MultinomialModel(ClassificationModel):
         known = self._prior(sample, k), sample.weight, centred_offset(sample.offset, m, k)
         Y = one_hot(sample.y, m, k)
         if isinstance(sample.design, AcceleratedDesign):
-            self._refuse_host_solvers()
             return sample, AcceleratedPosterior(sample.design, Y, reference, *known), classes
         return sample, Posterior(sample.design, Y, Multinomial(reference), *known), classes
 
-    def _refuse_host_solvers(self) -> None:
-        if getattr(self, "solver", "auto") not in ON_DEVICE:
+    def _checked(self, X, y) -> tuple[Any, Any]:
+        solver = getattr(self, "solver", "auto")
+        if self._follows(X) and solver not in ON_DEVICE:
             raise ValueError(
-                f"solver={self.solver!r} needs a NumPy array or a SciPy matrix; for tensors and CuPy arrays use "
-                f"{' or '.join(map(repr, sorted(ON_DEVICE)))}."
+                f"solver={solver!r} needs a NumPy array or a SciPy matrix; for tensors and CuPy arrays use 'auto'."
             )
+        if not self._follows(X) and solver == "accelerated":
+            raise ValueError("solver='accelerated' needs a tensor or a CuPy array; for NumPy and SciPy use 'auto'.")
+        return super()._checked(X, y)
 
     def _prior(self, sample: Sample, k: int) -> ElasticNet:
         factor = penalty_factors(self.penalty_factor, sample.design.d, k)
@@ -162,8 +164,9 @@ class SMLR(SparseMultinomialModel):
         What the weights belong to; see :mod:`smaller.basis`.
     parametrization : {"symmetric", "reference"}, default="symmetric"
         Weights for every class, or for all but the last (whose scores are 0). Two classes always share one column.
-    solver : {"auto", "newton", "component-wise", "component-wise-greedy", "bound"}, default="auto"
-        All reach the same optimum. "newton" is the fast one; the others are the algorithms of the paper.
+    solver : {"auto", "newton", "component-wise", "component-wise-greedy", "bound", "accelerated"}, default="auto"
+        All reach the same optimum. "newton" is the fast one; the next three are the algorithms of the paper. Where X is
+        a tensor or a CuPy array, "auto" is "accelerated", which works where X lies.
     l2 : float, default=0.0
         Strength of a ridge term beside the L1 term (elastic net).
     penalty_factor : array-like of shape (n_columns,) or (n_rows_of_weights, n_columns), default=None

@@ -8,7 +8,7 @@ from .accelerated import AcceleratedDesign
 from .columns import Design
 from .dense import DenseDesign
 from .lazy import LazyDesign
-from .namespace import follow, host, namespace, on_device
+from .namespace import follow, host, namespace, on_device, precision
 from .sparse import SparseDesign
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "host",
     "namespace",
     "on_device",
+    "precision",
 ]
 
 

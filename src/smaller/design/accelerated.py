@@ -17,6 +17,7 @@ from .namespace import follow, host, namespace, on_device
 
 # Blocks are turned into float64 one at a time: large enough to keep a device busy, small enough beside its memory.
 BLOCK_BYTES = 2**28
+LARGE_SYSTEM = 2000  # smaller matrices are factorised on the host before they would have arrived
 
 
 class AcceleratedDesign(Design):
@@ -142,6 +143,28 @@ class AcceleratedDesign(Design):
         C = self.xp.astype(self._columns(rows), self.xp.float64, copy=False) - self.put(center)
         C = self.put(root)[:, None] * C
         return host(self.xp.matmul(C * self.put(gamma), C.T))
+
+    def square(self, B: np.ndarray) -> np.ndarray:
+        """B^T B of a matrix on the host, multiplied on the device where that is worth the way."""
+        if B.shape[1] < LARGE_SYSTEM:
+            return super().square(B)
+        there = self.put(B)
+        return host(self.xp.matmul(there.T, there))
+
+    def factorised(self, H: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """H^-1 and log|H| by Cholesky on the device, where H is large."""
+        if len(H) < LARGE_SYSTEM:
+            return None
+        xp = self.xp
+        try:
+            L = xp.linalg.cholesky(self.put(H))
+        except Exception:  # every namespace has its own error for a matrix that is not positive definite
+            return None
+        logdet = 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(L))))
+        if not np.isfinite(logdet):
+            return None
+        half = xp.linalg.inv(L)
+        return host(xp.matmul(half.T, half)), logdet
 
     def loss(self, Y, s, offset, reference: bool, dtype: Any) -> Any:
         """(W, b) -> Phi^T s (P - Y) and the sums of s (P - Y), on the device: for first-order methods."""

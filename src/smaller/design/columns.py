@@ -103,6 +103,14 @@ class Design:
         """diag(root) C diag(gamma) C^T diag(root), C = Phi[:, rows] - center: (n, n)."""
         raise NotImplementedError
 
+    def square(self, B: np.ndarray) -> np.ndarray:
+        """B^T B of a matrix on the host: by whatever is fast here."""
+        return B.T @ B
+
+    def factorised(self, H: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """H^-1 and log|H| by a Cholesky factorisation here; None where the host had better do it, or it fails."""
+        return None
+
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 

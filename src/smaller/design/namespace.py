@@ -37,6 +37,13 @@ def host(x) -> Any:
     return x.get() if is_cupy_array(x) else np.asarray(x)
 
 
+def precision(X) -> Any:
+    """float32 for float32 and what holds less, float64 for float64 and whole numbers."""
+    xp = namespace(X)
+    less = xp.isdtype(X.dtype, "real floating") and X.dtype != xp.float64
+    return xp.float32 if less else xp.float64
+
+
 def follow(a, X) -> Any:
     """The numbers of `a` beside X: NumPy's, or in the namespace, device and precision of X."""
     if not on_device(X):
@@ -45,4 +52,4 @@ def follow(a, X) -> Any:
 
     xp = namespace(X)
     a = np.ascontiguousarray(host(a))
-    return xp.asarray(a, device=device(X), dtype=X.dtype if a.dtype.kind == "f" else None)
+    return xp.asarray(a, device=device(X), dtype=precision(X) if a.dtype.kind == "f" else None)
