@@ -91,9 +91,9 @@ def kernel_values(kernel: str, X, centers, gamma: float, degree: float, coef0: f
         A = xp.astype(X[first : min(first + step, X.shape[0]), :], xp.float64)
         K = xp.matmul(A, C.T)
         if kernel == "rbf":
-            K = xp.exp(-gamma * xp.clip(xp.sum(A * A, axis=1)[:, None] + size - 2.0 * K, 0.0, None))
+            K = xp.exp(-float(gamma) * xp.clip(xp.sum(A * A, axis=1)[:, None] + size - 2.0 * K, 0.0, None))
         elif kernel == "poly":
-            K = (gamma * K + coef0) ** degree
+            K = (float(gamma) * K + float(coef0)) ** degree
         blocks.append(xp.astype(K, X.dtype))
     return xp.concat(blocks, axis=0)
 
