@@ -1,4 +1,4 @@
-"""Fits on an accelerator: python -m benchmarks.gpu OUT [--parts floor,step,fit,agree,rvm,more] [--shapes]
+"""Fits on an accelerator: python -m benchmarks.gpu OUT [--parts floor,step,fit,agree,rvm,more] [--cuts]
 
 Prints a Markdown table for each part and writes all figures to OUT/gpu.json. Times are wall-clock seconds, the device
 waited for, medians of several runs after a first one that does not count.
@@ -29,9 +29,10 @@ from smaller.solvers.path import null_point
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LARGE = (1_000_000, 1000, 10) if DEVICE == "cuda" else (20_000, 100, 5)
 FRACTION = 0.02
-SHAPES = [
-    (32, 64, 4, 3, 2), (32, 128, 4, 3, 2), (64, 32, 4, 4, 2), (64, 64, 4, 3, 2), (64, 64, 4, 3, 1), (64, 64, 4, 2, 3),
-    (64, 64, 8, 3, 2), (64, 128, 8, 3, 1), (128, 32, 8, 3, 1), (128, 64, 8, 3, 1), (32, 32, 4, 4, 4),
+CUTS = [
+    {}, {"scores": (64, 128, 4, 3)}, {"scores": (128, 64, 4, 3)}, {"products": (32, 128, 4, 5)}, {"products": (32, 128, 4, 3)},
+    {"products": (16, 256, 4, 4)}, {"products": (32, 256, 8, 4)}, {"programs": 3}, {"programs": 6}, {"programs": 8},
+    {"precision": "tf32"},
 ]  # fmt: skip
 
 
@@ -96,7 +97,7 @@ def floor(problem) -> list[dict]:
     ]
 
 
-def step(problem, shapes: bool = False) -> list[dict]:
+def step(problem, cuts: bool = False) -> list[dict]:
     """One gradient: time, and its largest error against float64, relative to lam (what a KKT residual is)."""
     X, y = problem()
     objective = posed(X, y)
@@ -115,22 +116,15 @@ def step(problem, shapes: bool = False) -> list[dict]:
     rows = [measured("the solver's choice", objective.design.loss(*given, xp.float32))]
     rows.append(measured("products, float32", LossGradient(xp, X, *given, xp.float32)))
     rows.append(measured("products, float64", LossGradient(xp, X, *given, xp.float64)))
-    if shapes:
-        rows += sorted(_shapes(X, given, measured), key=lambda row: row["ms"])
+    if cuts:
+        rows += _cuts(X, given, measured)
     return rows
 
 
-def _shapes(X, given, measured) -> list[dict]:
-    from smaller.design.fused import FusedGradient, Shape
+def _cuts(X, given, measured) -> list[dict]:
+    from smaller.design.kernels import Cut, KernelGradient
 
-    rows = []
-    for precision in ("tf32x3", "tf32"):
-        for cut in SHAPES:
-            try:
-                rows.append(measured(f"{precision} {cut}", FusedGradient(X, *given, Shape(*cut, precision))))
-            except Exception as error:  # too much shared memory, say
-                print(precision, cut, type(error).__name__, str(error)[:100], flush=True)
-    return rows
+    return [measured(f"kernels {cut}", KernelGradient(X, *given, Cut(**cut))) for cut in CUTS]
 
 
 def fit(problem) -> list[dict]:
@@ -260,7 +254,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--parts", default=",".join(PARTS))
-    parser.add_argument("--shapes", action="store_true", help="also time the kernel cut in other ways")
+    parser.add_argument("--cuts", action="store_true", help="also time the kernels cut in other ways")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     chosen.out.mkdir(parents=True, exist_ok=True)
@@ -277,7 +271,7 @@ def main() -> None:
     for name in chosen.parts.split(","):
         began = time.perf_counter()
         try:
-            rows = step(problem, chosen.shapes) if name == "step" else PARTS[name](problem)
+            rows = step(problem, chosen.cuts) if name == "step" else PARTS[name](problem)
         except Exception as error:
             import traceback
 

@@ -268,7 +268,8 @@ class _FoldModel(SMLR):
     held_out_offset: np.ndarray | None = None
 
     def decision_function(self, X, offset=None) -> np.ndarray:
-        return super().decision_function(X, self.held_out_offset if offset is None else offset)
+        # Scorers are scikit-learn's: they get NumPy's arrays.
+        return host(super().decision_function(X, self.held_out_offset if offset is None else offset))
 
 
 class _Fold:

@@ -111,6 +111,19 @@ class AcceleratedDesign(Design):
         self._known = [*self._known[-1:], (s, moments)]
         return moments
 
+    def gauge(self, s) -> tuple[np.ndarray, np.ndarray]:
+        """Means and spreads of the columns as products in X's own precision give them: units to take steps in."""
+        for known, moments in self._known:
+            if known is s:
+                return moments.mean[: self.d], moments.spread[: self.d]
+        xp, X = self.xp, self.X
+        weight = self.put(s, X.dtype)[None, :]
+        mean = xp.matmul(weight, X) / xp.sum(weight)
+        spread = xp.zeros_like(self.put(mean))
+        for part in self._parts(self.d):
+            spread = spread + self.put(xp.matmul(weight[:, part], xp.square(X[part, :] - mean)))
+        return host(self.put(mean))[0], host(spread)[0]
+
     def _moments(self, s) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         xp, weight = self.xp, s[None, :]
         total = float(xp.sum(s))
@@ -170,12 +183,12 @@ class AcceleratedDesign(Design):
         """(W, b) -> Phi^T s (P - Y) and the sums of s (P - Y), on the device: for first-order methods."""
         if type(self.X).__module__.startswith("torch") and dtype == self.xp.float32:
             try:
-                from .fused import FusedGradient, fits
+                from .kernels import KernelGradient, fits
             except ImportError:  # no Triton here
                 pass
             else:
                 if fits(self.X, Y.shape[1]):
-                    return FusedGradient(self.X, Y, s, offset, reference)
+                    return KernelGradient(self.X, Y, s, offset, reference)
         return LossGradient(self.xp, self.X, Y, s, offset, reference, dtype)
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:

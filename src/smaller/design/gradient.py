@@ -1,7 +1,7 @@
 """The gradient of the multinomial loss in one sweep over blocks of X: scores, probabilities, residuals, products.
 
 What a first-order method asks for at every step; in the precision of X, sums over blocks in float64. On a CUDA device
-with Triton one kernel does it all and reads X from memory once (:mod:`smaller.design.fused`).
+with Triton two kernels do it all at the rate of the memory (:mod:`smaller.design.kernels`).
 """
 
 from __future__ import annotations

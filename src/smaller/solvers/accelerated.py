@@ -20,7 +20,7 @@ from .smooth import settle
 
 LARGEST_SYSTEM = 2500  # weights at work whose Hessian is still worth forming
 CHEAP = 2e10  # so many products are nothing beside the launches
-PASSES = 2500.0  # a Hessian costs q^2 for each sample, a pass d: up to this ratio Newton's few steps win
+SOON = 300  # gradient steps after which Newton's are worth trying all the same
 STEPS = 10  # Newton steps between two certificates
 SWEEPS = 500  # of the quadratic problem
 RIDGES = (1e-13, 1e-10, 1e-7)  # relative; nearly collinear columns need a little to be factorised
@@ -37,14 +37,16 @@ class Accelerated:
     def __init__(self, objective: AcceleratedPosterior, tol: float):
         self.objective, self.tol = objective, tol
         self.precise = False  # whether float32 has done what it can
+        self.slow = False  # whether gradient steps have been too many
         self.last, self.sharper = np.inf, 1.0
         self.descent: Descent | None = None
 
     def __call__(self, point: Point, chosen: np.ndarray, target: float) -> tuple[np.ndarray, Any, int, bool]:
         """Weights, their scores where they are known, the steps taken, and whether rounding stopped them."""
-        n, d = self.objective.design.n, self.objective.design.d
+        n = self.objective.design.n
         q = len(chosen) + self.objective.k * self.objective.design.intercept
-        if q <= LARGEST_SYSTEM and (n * q**2 <= CHEAP or q**2 <= PASSES * d):
+        able = q <= LARGEST_SYSTEM
+        if able and (n * q**2 <= CHEAP or self.slow):
             return newton_steps(self.objective, point, chosen, target)
         # Of float32 products no more is to be had than one decimal after the last certificate shows.
         self.precise |= point.violation > 0.5 * self.last
@@ -52,7 +54,8 @@ class Accelerated:
         self.last, self.sharper = point.violation, 0.3 * self.sharper
         if self.descent is None or self.descent.precise != self.precise:
             self.descent = Descent(self.objective, self.precise)
-        W, steps = self.descent.run(point, aim)
+        W, steps = self.descent.run(point, aim, SOON if able else LONGEST)
+        self.slow |= able and steps == SOON
         return W, None, steps, self.precise
 
 
@@ -175,11 +178,13 @@ class Descent:
         design = self.design = objective.design
         self.xp = design.xp
         self.dtype = self.xp.float64 if precise else design.X.dtype
-        moments, d = design.moments(objective.s), design.d
-        self.center = moments.mean[:d] if design.intercept else np.zeros(d)
-        square = moments.spread[:d] + objective.total * (moments.mean[:d] ** 2 - self.center**2)
-        unit = np.sqrt(np.append(square, objective.total))  # of each column, and of the intercept's ones
-        still = unit <= 1e-12 * np.sqrt(objective.total) * np.append(np.abs(moments.mean[:d]), 0.0)
+        d, total = design.d, objective.total
+        mean, spread = design.gauge(objective.s)
+        self.center = mean if design.intercept else np.zeros(d)
+        square = spread + total * (mean**2 - self.center**2)
+        unit = np.sqrt(np.append(square, total))  # of each column, and of the intercept's ones
+        rounding = 1e-6 if design.X.dtype == self.xp.float32 else 1e-13  # a column that varies less does not vary
+        still = unit <= rounding * np.sqrt(total) * np.append(np.abs(self.center), 0.0)
         put = self._put
         self.unit = put(np.where(still, 1.0, unit)[:, None])
         self.moves = put(np.where(still, 0.0, 1.0)[:, None] * np.append(np.ones(d), float(design.intercept))[:, None])
@@ -194,12 +199,12 @@ class Descent:
     def _put(self, a: np.ndarray) -> Any:
         return self.design.put(a, self.xp.float64)
 
-    def run(self, point: Point, target: float) -> tuple[np.ndarray, int]:
+    def run(self, point: Point, target: float, longest: int = LONGEST) -> tuple[np.ndarray, int]:
         """Steps until the violation seems below the target; the weights, and how many steps."""
         xp, best, since, steps = self.xp, np.inf, 0, 0
         x = self._inward(point.W)
         state = State(x, x, xp.zeros_like(x), x, xp.asarray(1.0, dtype=x.dtype, device=x.device), self._curvature(x))
-        for steps in range(1, LONGEST + 1):
+        for steps in range(1, longest + 1):
             state, violation = self.step(state, first=steps == 1)
             if steps % CHECK:
                 continue
