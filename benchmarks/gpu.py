@@ -30,8 +30,9 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LARGE = (1_000_000, 1000, 10) if DEVICE == "cuda" else (20_000, 100, 5)
 FRACTION = 0.02
 CUTS = [
-    {}, {"scores": (64, 128, 4, 3)}, {"scores": (128, 64, 4, 3)}, {"products": (32, 128, 4, 5)}, {"products": (32, 128, 4, 3)},
-    {"products": (16, 256, 4, 4)}, {"products": (32, 256, 8, 4)}, {"programs": 3}, {"programs": 6}, {"programs": 8},
+    {}, {"scores": (64, 128, 4, 3)}, {"scores": (128, 64, 4, 3)}, {"products": (32, 128, 4, 5)},
+    {"products": (32, 128, 4, 3)}, {"products": (16, 256, 4, 4)}, {"products": (32, 256, 8, 4)},
+    {"programs": 3}, {"programs": 6}, {"programs": 8},
     {"precision": "tf32"},
 ]  # fmt: skip
 

@@ -477,8 +477,8 @@ def test_the_kernels_give_the_gradient():
 def test_the_kernels_give_the_gradient_on_the_device(k, reference):
     import array_api_compat.torch as xp
 
-    from smaller.design.kernels import KernelGradient
     from smaller.design.gradient import LossGradient
+    from smaller.design.kernels import KernelGradient
 
     torch.manual_seed(0)
     X = torch.randn(5003, 301, device="cuda")

@@ -15,7 +15,7 @@ from .columns import Design, Moments
 from .gradient import LossGradient
 from .namespace import follow, host, namespace, on_device
 
-# Blocks are turned into float64 one at a time: large enough to keep a device busy, small enough beside its memory.
+# Blocks are worked on in float64 one at a time: large enough to keep a device busy, small enough beside its memory.
 BLOCK_BYTES = 2**28
 LARGE_SYSTEM = 2000  # smaller matrices are factorised on the host before they would have arrived
 
@@ -48,8 +48,9 @@ class AcceleratedDesign(Design):
     # -- products
 
     def _parts(self, width: int) -> list[slice]:
-        step = self.n if self.X.dtype == self.xp.float64 else max(1, BLOCK_BYTES // (8 * max(1, width)))
-        return [slice(first, min(first + step, self.n)) for first in range(0, self.n, max(1, step))]
+        """Blocks of samples, of which so many columns take BLOCK_BYTES in float64."""
+        step = max(1, BLOCK_BYTES // (8 * max(1, width)))
+        return [slice(first, min(first + step, self.n)) for first in range(0, self.n, step)]
 
     def _columns(self, rows: np.ndarray | None) -> Any:
         if rows is None:
@@ -61,6 +62,18 @@ class AcceleratedDesign(Design):
         X = self._columns(rows)
         for part in self._parts(X.shape[1]):
             yield part, self.xp.astype(X[part, :], self.xp.float64, copy=False)
+
+    def gathered(self, columns: np.ndarray) -> Iterator[tuple[slice, Any]]:
+        """Blocks of samples in float64, of columns of Phi in any order and as often as they are named."""
+        xp = self.xp
+        rows, place = np.unique(columns, return_inverse=True)
+        inner, where = rows[rows < self.d], self.put(place, xp.int64)
+        X = self._columns(inner)
+        for part in self._parts(len(columns)):
+            A = xp.astype(X[part, :], xp.float64, copy=False)
+            if len(inner) < len(rows):
+                A = xp.concat([A, xp.ones((A.shape[0], 1), dtype=A.dtype, device=A.device)], axis=1)
+            yield part, xp.take(A, where, axis=1)
 
     def scores(self, W: np.ndarray) -> Any:
         """Phi W on the device, (n, k) in float64; only columns with a weight are read where these are few."""
@@ -80,7 +93,7 @@ class AcceleratedDesign(Design):
         d = self.d if inner is None else len(inner)
         G = np.zeros((d + ones, R.shape[1]))
         if d:
-            G[:d] = host(sum(self.xp.matmul(X.T, R[part, :]) for part, X in self._blocks(inner)))
+            G[:d] = host(sum(self.xp.matmul(R[part, :].T, X) for part, X in self._blocks(inner))).T
         if ones:
             G[-1] = host(self.xp.sum(R, axis=0))
         return G

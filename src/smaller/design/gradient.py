@@ -45,7 +45,7 @@ class LossGradient:
             X = xp.astype(self.X[part, :], self.dtype, copy=False)
             F = xp.matmul(X, weights) + shift
             R = self._residual(F if self.offset is None else F + self.offset[part, :], part)
-            G = G + xp.astype(xp.matmul(X.T, R), xp.float64, copy=False)
+            G = G + xp.astype(xp.matmul(R.T, X).T, xp.float64, copy=False)
             left = left + xp.sum(R, axis=0, keepdims=True, dtype=xp.float64)
         return G, left
 

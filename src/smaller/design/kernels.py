@@ -1,10 +1,10 @@
 """The gradient of the multinomial loss by two CUDA kernels, each of which reads X once, at the rate of the memory.
 
 The first makes scores, probabilities and residuals of a block of rows; the second the products of X with them. (One
-kernel for both, the second reading from the cache, was slower: its sums do not fit in registers.) The classes are the 16
-rows of the matrix instruction, so that X is read as it is stored. Products are those of float32 but for some last bits,
-each the sum of three of TF32's ("tf32x3"); plain "tf32" would round X and the weights to 11 bits. Sums are added up in
-float32 over some thousand rows, and beyond in float64.
+kernel for both, the second reading from the cache, was slower: its sums do not fit in registers.) The classes are the
+16 rows of the matrix instruction, so that X is read as it is stored. Products are those of float32 but for some last
+bits, each the sum of three of TF32's ("tf32x3"); plain "tf32" would round X and the weights to 11 bits. Sums are added
+up in float32 over some thousand rows, and beyond in float64.
 """
 
 from __future__ import annotations
