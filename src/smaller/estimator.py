@@ -116,11 +116,15 @@ class Estimator(BaseEstimator):
         if not len(rows):
             raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         every = len(rows) == X.shape[0]
-        offset = offset if offset is None or every else offset[rows]
-        y, weight[rows], offset = encode(y if every else rows_of(y, rows), weight[rows], offset)
+        if every:
+            y, weight, offset = encode(y, weight, offset)
+        else:
+            offset = None if offset is None else offset[rows]
+            y, weight[rows], offset = encode(rows_of(y, rows), weight[rows], offset)
         basis.fit(X, weight)
-        design = self._design(basis, X if every else rows_of(X, rows))
-        return Sample(y, weight[rows], offset, basis, design)
+        if every:
+            return Sample(y, weight, offset, basis, self._design(basis, X))
+        return Sample(y, weight[rows], offset, basis, self._design(basis, rows_of(X, rows)))
 
     def _checked(self, X, y) -> tuple[Any, Any]:
         """Inputs and targets, checked by scikit-learn, or as it does where they are not NumPy's."""

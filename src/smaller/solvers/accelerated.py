@@ -25,7 +25,7 @@ STEPS = 10  # Newton steps between two certificates
 SWEEPS = 500  # of the quadratic problem
 RIDGES = (1e-13, 1e-10, 1e-7)  # relative; nearly collinear columns need a little to be factorised
 CHECK = 5  # gradient steps between two looks at the violation, each of which waits for the device
-PATIENCE, LAST_PATIENCE = 100, 1000  # of them without progress: rounding, of float32 and of float64
+PATIENCE, LAST_PATIENCE = 60, 1000  # of them without progress: rounding, of float32 and of float64
 LONGEST = 2000  # gradient steps between two certificates
 NOISE = 1e-4  # relative changes of the weights below this are too small to measure curvature by
 DOUBT = 1.02  # a little above the largest curvature met
@@ -50,11 +50,14 @@ class Accelerated:
             return newton_steps(self.objective, point, chosen, target)
         # Of float32 products no more is to be had than one decimal after the last certificate shows.
         self.precise |= point.violation > 0.5 * self.last
-        aim = min(0.1 * point.violation, max(self.tol, 0.3 * self.tol / point.gap * point.violation)) * self.sharper
-        self.last, self.sharper = point.violation, 0.3 * self.sharper
+        # A relative gap is seldom above the violation; once some steps were taken their ratio is known.
+        known = self.descent is not None and np.isfinite(point.gap)
+        aim = 0.5 * self.tol / point.gap * point.violation * self.sharper if known else self.tol
+        self.sharper *= 0.3 if known else 1.0
+        self.last = point.violation
         if self.descent is None or self.descent.precise != self.precise:
             self.descent = Descent(self.objective, self.precise)
-        W, steps = self.descent.run(point, aim, SOON if able else LONGEST)
+        W, steps = self.descent.run(point, min(aim, 0.1 * point.violation), SOON if able else LONGEST)
         self.slow |= able and steps == SOON
         return W, None, steps, self.precise
 
