@@ -141,7 +141,8 @@ def fit(problem) -> list[dict]:
                     "intercept": intercept, "tol": tol, "seconds": round(median, 4), "gap": f"{model.dual_gap_:.1e}",
                     "KKT": f"{model.violation_:.1e}", "kept": int(np.count_nonzero(host(model.coef_))),
                     "certificates": len(model.history_), "status": model.status_,
-                    "history": [round(each.seconds, 4) for each in model.history_], "first and all": [round(t, 4) for t in times],
+                    "history": [round(each.seconds, 4) for each in model.history_],
+                    "first and all": [round(t, 4) for t in times],
                 }
             )  # fmt: skip
     return rows
