@@ -48,7 +48,7 @@ class Accelerated:
         able = q <= LARGEST_SYSTEM
         if able and (n * q**2 <= CHEAP or self.slow):
             return newton_steps(self.objective, point, chosen, target)
-        # Of float32 products no more is to be had than one decimal after the last certificate shows.
+        # Where the last steps did not even halve the violation, float32 has given what it can.
         self.precise |= point.violation > 0.5 * self.last
         # A relative gap is seldom above the violation; once some steps were taken their ratio is known.
         known = self.descent is not None and np.isfinite(point.gap)
