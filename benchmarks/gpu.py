@@ -55,10 +55,17 @@ def seconds(work: Callable, repeats: int = 5) -> tuple[float, list[float]]:
     return float(np.median(times[1:])), times
 
 
-def sparse_softmax(n: int, d: int, m: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Normal inputs, labels from a softmax in which each class has a twentieth of the inputs, weights N(0, 1)."""
-    draw = torch.Generator(device=DEVICE).manual_seed(seed)
+def sparse_softmax(n: int, d: int, m: int, correlation: float = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Normal inputs, labels from a softmax in which each class has a twentieth of the inputs, weights N(0, 1).
+
+    With a correlation, that of neighbouring columns, which then are away from 0 as well.
+    """
+    draw = torch.Generator(device=DEVICE).manual_seed(0)
     X = torch.randn(n, d, generator=draw, device=DEVICE, dtype=torch.float32)
+    if correlation:
+        for j in range(1, d):
+            X[:, j] = correlation * X[:, j - 1] + (1 - correlation**2) ** 0.5 * X[:, j]
+        X += 3.0
     W = torch.zeros(d, m, device=DEVICE)
     for c in range(m):
         chosen = torch.randperm(d, generator=draw, device=DEVICE)[: max(5, d // 20)]
@@ -129,16 +136,25 @@ def _cuts(X, given, measured) -> list[dict]:
 
 def fit(problem) -> list[dict]:
     """Whole fits of SMLR, from a tensor to a certified model."""
-    X, y = problem()
+    return [*_fits(*problem(), (True, False), (1e-4, 1e-5, 1e-6)), *_correlated()]
+
+
+def _correlated() -> list[dict]:
+    rows = _fits(*sparse_softmax(*LARGE, correlation=0.9), (True,), (1e-4, 1e-5))
+    return [{**row, "columns": "correlated 0.9, mean 3"} for row in rows]
+
+
+def _fits(X, y, intercepts, tolerances) -> list[dict]:
     lam = float(posed(X, y).l1.max())
     rows = []
-    for intercept in (True, False):
-        for tol in (1e-4, 1e-5, 1e-6):
+    for intercept in intercepts:
+        for tol in tolerances:
             model = SMLR(lam, tol=tol, fit_intercept=intercept)
             median, times = seconds(lambda model=model: model.fit(X, y), 5)
             rows.append(
                 {
-                    "intercept": intercept, "tol": tol, "seconds": round(median, 4), "gap": f"{model.dual_gap_:.1e}",
+                    "columns": "independent", "intercept": intercept, "tol": tol,
+                    "seconds": round(median, 4), "gap": f"{model.dual_gap_:.1e}",
                     "KKT": f"{model.violation_:.1e}", "kept": int(np.count_nonzero(host(model.coef_))),
                     "certificates": len(model.history_), "status": model.status_,
                     "history": [round(each.seconds, 4) for each in model.history_],
