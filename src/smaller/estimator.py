@@ -366,7 +366,8 @@ class Selector(TransformerMixin):
 
     def transform(self, X):
         """The basis columns that were kept."""
-        return self.basis_.transform(self._inputs(X), self.support_)
+        X = self._inputs(X)
+        return self.basis_.transform(X, self.support_)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the basis columns that were kept."""
