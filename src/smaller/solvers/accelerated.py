@@ -20,7 +20,7 @@ from .smooth import settle
 
 LARGEST_SYSTEM = 2500  # weights at work whose Hessian is still worth forming
 CHEAP = 2e10  # so many products are nothing beside the launches
-SOON = 120  # gradient steps after which Newton's are worth trying all the same
+SOON = 300  # gradient steps after which Newton's are worth trying all the same
 STEPS = 10  # Newton steps between two certificates
 SWEEPS = 500  # of the quadratic problem
 RIDGES = (1e-13, 1e-10, 1e-7)  # relative; nearly collinear columns need a little to be factorised
