@@ -22,7 +22,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-oldest test-sdist lint format docs bench reproduce clean FORCE
+.PHONY: help demo test test-slow test-gpu test-oldest test-sdist lint format docs bench reproduce clean FORCE
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -31,14 +31,17 @@ demo: $(STAMPS)/package $(STAMPS)/extra-plot  ## fit a sparse model on a real da
 	$(PY) examples/demo.py $(ARGS)
 
 # Each pytest worker gets one thread, so that the workers do not fight for the cores.
-test test-slow bench: export OMP_NUM_THREADS := 1
-test test-slow bench: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-gpu bench: export OMP_NUM_THREADS := 1
+test test-slow test-gpu bench: export OPENBLAS_NUM_THREADS := 1
 
 test: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests
 	$(PY) -m pytest -n auto $(ARGS)
 
 test-slow: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests that take minutes
 	$(PY) -m pytest -n auto -m slow $(ARGS) || [ $$? -eq 5 ]  # 5: no test is marked slow
+
+test-gpu: $(STAMPS)/package $(STAMPS)/extra-test $(STAMPS)/extra-gpu  ## run the tests of tensors (PyTorch is large), on a GPU too if there is one
+	$(PY) -m pytest tests/test_accelerated.py $(ARGS)
 
 test-oldest:  ## run the tests with the oldest supported dependencies
 	$(MAKE) test VENV=.venv-oldest CONSTRAINTS=constraints-oldest.txt

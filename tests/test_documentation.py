@@ -16,7 +16,7 @@ import smaller
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("**/*.md") if "_build" not in page.parts)]
 MODULES = sorted(m.name for m in pkgutil.walk_packages(smaller.__path__, "smaller.") if m.name[-9:] != ".compiled")
-OPTIONAL = ("typer", "rich")
+OPTIONAL = ("typer", "rich", "torch", "triton")
 FETCHED = ("src", "srcset", "href", "xlink:href")
 PICTURE = re.compile(r"<!-- picture: (\w+) -->")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")

@@ -21,7 +21,8 @@ from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, polynom
 from sklearn.preprocessing import PolynomialFeatures
 
 from . import _core
-from .design import as_design
+from .design import as_design, follow, host, on_device
+from .device import columns_of, kernel_values, room, rows_of
 from .errors import choose
 
 
@@ -35,7 +36,7 @@ class Linear(BaseEstimator):
 
     def transform(self, X, columns: np.ndarray | None = None):
         """X, or some of its columns."""
-        return X if columns is None else X[:, columns]
+        return X if columns is None else columns_of(X, columns)
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """Names of the columns, from those of the inputs."""
@@ -65,15 +66,30 @@ class Polynomial(BaseEstimator):
         count = math.comb(p + self.degree, self.degree) - 1
         # A sparse matrix of them needs little, but each still has a weight.
         rows = 1 if sparse.issparse(X) else n
-        _refuse_if_too_large(rows, count, X.dtype.itemsize, f"a polynomial basis of degree {self.degree}")
+        _refuse_if_too_large(rows, count, X, f"a polynomial basis of degree {self.degree}")
         self.n_inputs_ = p
         self.n_columns_ = self._products().n_output_features_
         return self
 
     def transform(self, X, columns: np.ndarray | None = None):
         """The products, or some of them."""
+        if on_device(X):
+            return self._products_on_device(X, columns)
         Phi = self._products().transform(X)
         return Phi if columns is None else Phi[:, columns]
+
+    def _products_on_device(self, X, columns: np.ndarray | None):
+        """Each product factor by factor; a factor that is not there is taken as 1."""
+        powers = self._products().powers_
+        powers = powers if columns is None else powers[columns]
+        factors = [np.repeat(np.arange(len(row)), row) for row in powers]
+        Phi: Any = 1.0
+        for place in range(self.degree):
+            there = np.array([len(each) > place for each in factors])
+            which = np.array([each[place] if len(each) > place else 0 for each in factors], dtype=np.int64)
+            missing = follow(np.where(there, 0.0, 1.0), X)
+            Phi = Phi * (columns_of(X, which) * (1.0 - missing) + missing)
+        return Phi
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """Names such as "x0 x1" and "x0^2"."""
@@ -139,8 +155,8 @@ class Kernel(BaseEstimator):
             raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
         # In the order of their values, so that it does not depend on the order of the rows.
         positive = np.flatnonzero(sample_weight > 0)
-        self.center_index_ = positive[_distinct_rows(X if len(positive) == X.shape[0] else X[positive])]
-        self.centers_ = X[self.center_index_]
+        self.center_index_ = positive[_distinct_rows(host(X if len(positive) == X.shape[0] else rows_of(X, positive)))]
+        self.centers_ = rows_of(X, self.center_index_)
         self.gamma_ = _inverse_variance(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
         self.n_columns_ = len(self.center_index_)
         return self
@@ -148,18 +164,22 @@ class Kernel(BaseEstimator):
     def transform(self, X, columns: np.ndarray | None = None):
         """Kernel values between X and the centres, or some of them."""
         if columns is None:
-            _refuse_if_too_large(X.shape[0], self.n_columns_, X.dtype.itemsize, "a kernel basis")
-        centers = self.centers_ if columns is None else self.centers_[columns]
+            _refuse_if_too_large(X.shape[0], self.n_columns_, X, "a kernel basis")
+        centers = self.centers_ if columns is None else rows_of(self.centers_, columns)
         if centers.shape[0] == 0:
-            return np.empty((X.shape[0], 0), dtype=X.dtype)
+            return X[:, :0] if on_device(X) else np.empty((X.shape[0], 0), dtype=X.dtype)
+        centers = follow(centers, X) if on_device(X) or on_device(centers) else centers
         if callable(self.kernel):
-            Phi = np.asarray(self.kernel(X, centers), dtype=X.dtype)
+            Phi = self.kernel(X, centers)
+            Phi = follow(Phi, X) if on_device(X) else np.asarray(Phi, dtype=X.dtype)
             if Phi.shape != (X.shape[0], centers.shape[0]):
                 raise ValueError(
                     f"The kernel function must return a matrix of shape {(X.shape[0], centers.shape[0])} here; "
                     f"got {Phi.shape}."
                 )
             return Phi
+        if on_device(X):
+            return kernel_values(self.kernel, X, centers, self.gamma_, self.degree, self.coef0)
         return KERNELS[self.kernel](X, centers, self.gamma_, self.degree, self.coef0)
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
@@ -178,13 +198,13 @@ class Precomputed(BaseEstimator):
                 f"got shape {X.shape}. In predict it has one column for each training sample."
             )
         positive = np.flatnonzero(sample_weight > 0)
-        self.center_index_ = np.sort(positive[_distinct_columns(np.asarray(X)[np.ix_(positive, positive)])])
+        self.center_index_ = np.sort(positive[_distinct_columns(np.asarray(host(X))[np.ix_(positive, positive)])])
         self.n_columns_ = len(self.center_index_)
         return self
 
     def transform(self, X, columns: np.ndarray | None = None):
         """The columns of the distinct training samples."""
-        return X[:, self.center_index_ if columns is None else self.center_index_[columns]]
+        return columns_of(X, self.center_index_ if columns is None else self.center_index_[columns])
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """Names of the columns kept."""
@@ -248,11 +268,13 @@ def _inverse_variance(X, sample_weight: np.ndarray) -> float:
     return 1.0 / variance if variance > 0 else 1.0
 
 
-def _refuse_if_too_large(rows: int, columns: int, itemsize: int, what: str) -> None:
-    needed = rows * columns * itemsize
-    if not hasattr(os, "sysconf"):
-        return
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+def _refuse_if_too_large(rows: int, columns: int, X, what: str) -> None:
+    needed = rows * columns * getattr(X.dtype, "itemsize", 8)
+    memory = room(X) if on_device(X) else None
+    if memory is None:
+        if not hasattr(os, "sysconf"):
+            return
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if needed > memory:
         raise MemoryError(
             f"{what} would need a matrix of {rows} x {columns} ({needed >> 30} GiB), more than this machine's "

@@ -127,7 +127,7 @@ class TypeIIRegressor(VarianceModel):
     True
     """
 
-    _lazy = False
+    _lazy, _on_device = False, True
     _parameter_constraints: ClassVar[dict] = {
         **VarianceModel._parameter_constraints,
         "algorithm": [StrOptions(set(ALGORITHMS))],

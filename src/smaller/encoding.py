@@ -6,14 +6,19 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
+from .design import host, namespace, on_device
 from .objective import Posterior
 from .solvers.canonical import canonical
 
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, and each sample's position among them."""
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    """The classes, and each sample's position among them, beside y."""
+    if on_device(y):
+        found = namespace(y).unique_inverse(y)
+        classes, codes = host(found.values), found.inverse_indices
+    else:
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must have at least two classes; got one class only: {classes[0]}.")
     return classes, codes
@@ -22,13 +27,16 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:
     """Columns of the classes that have one: all of them, all but the last, or the second of two."""
     labelled = np.arange(k) if m > 2 else np.array([1])
+    if on_device(codes):
+        return codes[:, None] == namespace(codes).asarray(labelled, dtype=codes.dtype, device=codes.device)[None, :]
     return np.asfortranarray(codes[:, None] == labelled, dtype=np.float64)
 
 
 def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """A factor for each sample; "balanced" counts weights, so that a weight is a repetition."""
     if class_weight is None:
-        return np.ones(len(codes))
+        return np.ones(len(weight))
+    codes = host(codes)
     if class_weight == "balanced":
         counts = np.bincount(codes, weights=weight)
         return (weight.sum() / (len(classes) * counts))[codes]

@@ -13,7 +13,15 @@ from sklearn.utils.validation import _check_feature_names_in, _check_sample_weig
 
 from . import _core
 from .basis import Kernel, Precomputed, as_basis
-from .design import Design, LazyDesign, as_design
+from .design import Design, LazyDesign, as_design, follow, host, namespace, on_device
+from .device import (
+    all_finite,
+    checked_targets,
+    checked_tensor,
+    log_probabilities,
+    most_probable,
+    rows_of,
+)
 from .encoding import class_weights, encode, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .solvers import Solution, Spread
@@ -28,6 +36,9 @@ class Sample(NamedTuple):
     basis: Any  # fitted
     design: Design
 
+
+# What of a fit lies where X lies; positions, labels, numbers and histories stay with the host.
+FOLLOWING = {"coef_", "intercept_", "gamma_", "covariance_", "joint_covariance_", "center_"}
 
 # A kernel matrix larger than this is not kept by models that need few passes over it, but computed anew.
 LAZY_BYTES = 2**29
@@ -44,6 +55,7 @@ class Estimator(BaseEstimator):
     basis_: Any
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
     _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
+    _on_device: ClassVar[bool] = False  # whether a fit follows X to where PyTorch or CuPy keep it
 
     def fit(self, X, y, sample_weight=None, offset=None):
         """Fit the model.
@@ -51,7 +63,8 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Inputs. float32 is kept, sparse matrices are never densified.
+            Inputs. float32 is kept, sparse matrices are never densified. Where a model says so, a PyTorch tensor or
+            CuPy array is fitted where it lies, and what the fit finds lies there too.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -68,7 +81,12 @@ class Estimator(BaseEstimator):
     def _fit_or_restore(self, *data):
         before = self.__dict__.copy()
         try:
-            return self._fit(*data)
+            fitted = self._fit(*data)
+            if self._follows(data[0]):
+                for name in FOLLOWING & vars(self).keys():
+                    if isinstance(getattr(self, name), np.ndarray):
+                        setattr(self, name, follow(getattr(self, name), data[0]))
+            return fitted
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -90,28 +108,53 @@ class Estimator(BaseEstimator):
         """Check everything, drop rows of weight 0, fit the basis, build the design; `encode` checks the targets."""
         _core.tell_if_slow()
         basis = as_basis(self.basis)
-        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets)
+        X, y = self._checked(X, y)
         weight = np.ones(X.shape[0])
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
-        offset = None if offset is None else _check_offset(offset, X.shape[0])
+            like = np.broadcast_to(0.0, (X.shape[0], 1)) if on_device(X) else X
+            given = host(sample_weight)
+            weight = _check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True, copy=True)
+        offset = None if offset is None else _check_offset(host(offset), X.shape[0])
         rows = np.flatnonzero(weight > 0)
         if not len(rows):
             raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         every = len(rows) == X.shape[0]
-        offset = offset if offset is None or every else offset[rows]
-        y, weight[rows], offset = encode(y[rows], weight[rows], offset)
+        if every:
+            y, weight, offset = encode(y, weight, offset)
+        else:
+            offset = None if offset is None else offset[rows]
+            y, weight[rows], offset = encode(rows_of(y, rows), weight[rows], offset)
         basis.fit(X, weight)
-        design = self._design(basis, X if every else X[rows])
-        return Sample(y, weight[rows], offset, basis, design)
+        if every:
+            return Sample(y, weight, offset, basis, self._design(basis, X))
+        return Sample(y, weight[rows], offset, basis, self._design(basis, rows_of(X, rows)))
+
+    def _checked(self, X, y) -> tuple[Any, Any]:
+        """Inputs and targets, checked by scikit-learn, or as it does where they are not NumPy's."""
+        if self._follows(X):
+            X = checked_tensor(self, X, reset=True)
+            return X, checked_targets(X, y, **self._targets)
+        return validate_data(
+            self, X, host(y), accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets
+        )
+
+    def _inputs(self, X) -> Any:
+        """New inputs, checked."""
+        check_is_fitted(self)
+        if self._follows(X):
+            return checked_tensor(self, X, reset=False)
+        return validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+
+    def _follows(self, X) -> bool:
+        return self._on_device and on_device(X)
 
     def _design(self, basis, X) -> Design:
         """The basis applied to X: all columns now, or, where there are too many to keep, each when it is needed."""
         n = X.shape[0]
-        if self._lazy and isinstance(basis, Kernel) and 8 * n * basis.n_columns_ > LAZY_BYTES:
+        if self._lazy and isinstance(basis, Kernel) and not on_device(X) and 8 * n * basis.n_columns_ > LAZY_BYTES:
             return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
         Phi = basis.transform(X)
-        if not np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all():
+        if not (all_finite(Phi) if on_device(Phi) else np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all()):
             name = type(basis).__name__
             raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
         return as_design(Phi, self.fit_intercept)
@@ -149,8 +192,7 @@ class Estimator(BaseEstimator):
 
     def _columns(self, X):
         """The columns of the basis that have a weight, for new inputs."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        X = self._inputs(X)
         if len(self.support_) == self.coef_.shape[-1] and not isinstance(self.basis_, Precomputed):
             return self.basis_.transform(X)
         return self.basis_.transform(X, self.support_)
@@ -160,12 +202,15 @@ class Estimator(BaseEstimator):
         return self._scores_of(self._columns(X))
 
     def _scores_of(self, Phi) -> np.ndarray:
-        """Scores from the columns that have a weight, (n, k)."""
+        """Scores from the columns that have a weight, (n, k): in float64, or as X is on its device."""
         if sparse.issparse(self.coef_):
             kept = self.coef_[:, self.support_].toarray()
         else:
-            kept = np.atleast_2d(self.coef_)[:, self.support_]
-        return np.asarray(Phi @ kept.T, dtype=np.float64) + self.intercept_
+            kept = np.atleast_2d(host(self.coef_))[:, self.support_]
+        intercept = host(self.intercept_)
+        if on_device(Phi):
+            return Phi @ follow(kept.T, Phi) + follow(np.atleast_1d(intercept), Phi)
+        return np.asarray(Phi @ kept.T, dtype=np.float64) + intercept
 
     def _keep(self, sample: Sample, coef: np.ndarray, intercept) -> None:
         """Take over the weights, and what goes with those that are not zero."""
@@ -173,14 +218,15 @@ class Estimator(BaseEstimator):
         self.coef_, self.intercept_ = coef, intercept
         self.support_ = np.flatnonzero(np.atleast_2d(coef).any(axis=0))
         if hasattr(sample.basis, "centers_"):
-            self.relevance_vectors_ = sample.basis.centers_[self.support_]
+            self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         else:
             self.__dict__.pop("relevance_vectors_", None)
 
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix (of one row, in regression); predictions stay the same."""
         check_is_fitted(self)
-        self.coef_ = sparse.csr_array(self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_))
+        coef = host(self.coef_)
+        self.coef_ = sparse.csr_array(coef if sparse.issparse(coef) else np.atleast_2d(coef))
         return self
 
     def densify(self):
@@ -213,27 +259,33 @@ class ClassificationModel(ClassifierMixin, Estimator):
         """Scores: log odds of the second class, (n_samples,), or one column for each class."""
         F = self._scores(X)
         if offset is not None:
-            F = F + prediction_offset(offset, *F.shape)
+            F = F + follow(prediction_offset(host(offset), *F.shape), F)
         return F[:, 0] if F.shape[1] == 1 else F
 
     def predict(self, X, offset=None) -> np.ndarray:
         """The most probable class of each sample."""
         F = self.decision_function(X, offset)
+        if on_device(F):
+            return most_probable(F, self.classes_)
         return self.classes_[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
 
     def predict_proba(self, X, offset=None) -> np.ndarray:
         """Class probabilities, (n_samples, n_classes)."""
         F = self.decision_function(X, offset)
+        if on_device(F):
+            return namespace(F).exp(log_probabilities(F))
         return np.column_stack([expit(-F), expit(F)]) if F.ndim == 1 else softmax(F, axis=1)
 
     def predict_log_proba(self, X, offset=None) -> np.ndarray:
         """Logarithms of the class probabilities, finite where the probabilities round to 0."""
         F = self.decision_function(X, offset)
+        if on_device(F):
+            return log_probabilities(F)
         return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
 
     def score(self, X, y, sample_weight=None, offset=None) -> float:
         """The fraction of samples whose class is predicted."""
-        return float(accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight))
+        return float(accuracy_score(host(y), host(self.predict(X, offset)), sample_weight=host(sample_weight)))
 
 
 class RegressionModel(RegressorMixin, Estimator):
@@ -249,7 +301,7 @@ class RegressionModel(RegressorMixin, Estimator):
     @staticmethod
     def _target(y, weight, offset):
         """y in float64, without its offset."""
-        y = np.asarray(y, dtype=np.float64)
+        y = np.asarray(host(y), dtype=np.float64)
         return (y if offset is None else y - target_offset(offset, y.shape)), weight, None
 
     def _know(self, noise: float, spread: Spread) -> None:
@@ -277,10 +329,11 @@ class RegressionModel(RegressorMixin, Estimator):
         Phi = self._columns(X)
         mean = self._scores_of(Phi)
         mean = mean[:, 0] if np.ndim(self.intercept_) == 0 else mean
-        mean = mean if offset is None else mean + target_offset(offset, mean.shape)
+        mean = mean if offset is None else mean + follow(target_offset(host(offset), mean.shape), mean)
         if not return_std:
             return mean
-        return mean, np.sqrt(self.noise_ + score_variance(Phi, self.covariance_, self.center_, self.center_variance_))
+        known = (host(self.covariance_), host(self.center_), self.center_variance_)
+        return mean, follow(np.sqrt(self.noise_ + score_variance(host(Phi), *known)), mean)
 
 
 def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
@@ -298,6 +351,7 @@ class Selector(TransformerMixin):
     basis_: Any
     coef_: Any
     support_: np.ndarray
+    _inputs: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -315,8 +369,7 @@ class Selector(TransformerMixin):
 
     def transform(self, X):
         """The basis columns that were kept."""
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        X = self._inputs(X)
         return self.basis_.transform(X, self.support_)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:

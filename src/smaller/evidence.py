@@ -61,10 +61,13 @@ class Columns:
         return self.design.squares(omega, self.center) / self.unit[:, None] ** 2
 
 
-def inverse(H: np.ndarray) -> tuple[np.ndarray, float]:
-    """H^-1 and log|H| of a positive definite matrix, by Cholesky."""
+def inverse(H: np.ndarray, design: Design | None = None) -> tuple[np.ndarray, float]:
+    """H^-1 and log|H| of a positive definite matrix, by Cholesky: a large one where the design lies."""
     if not len(H):
         return H, 0.0
+    found = None if design is None else design.factorised(H)
+    if found is not None:
+        return found
     for ridge in RIDGES:
         L, failed = dpotrf(H + ridge * np.diag(H.diagonal()) if ridge else H, lower=1)
         if not failed:
@@ -141,13 +144,13 @@ class Evidence:
 
     def products(self, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """G = Phi^T Phi and C = Phi^T y of columns from :meth:`take`."""
-        return np.asfortranarray(Phi.T @ Phi), np.asfortranarray(Phi.T @ (self.root * self.Z))
+        return np.asfortranarray(self.columns.design.square(Phi)), np.asfortranarray(Phi.T @ (self.root * self.Z))
 
     def fit(self, rows: np.ndarray, alpha: np.ndarray, noise: float, G: np.ndarray, C: np.ndarray) -> Fit:
         """Posterior and log evidence with these columns in the model; G and C are their products."""
         H = G / noise
         H.flat[:: len(rows) + 1] += alpha
-        Sigma, logdet = inverse(H)
+        Sigma, logdet = inverse(H, self.columns.design)
         mean = Sigma @ C / noise
         logdet -= np.log(alpha).sum()
         explained = float((mean * C).sum())

@@ -109,7 +109,7 @@ class LaplaceEvidence:
         decrement = np.inf
         for _ in range(NEWTON):
             g = A.T @ self.residual(P) - penalty * V
-            joint, logdet = inverse(self._precision(A, P, penalty))
+            joint, logdet = inverse(self._precision(A, P, penalty), self.columns.design)
             step = (joint @ g.T.ravel()).reshape(self.k, -1).T
             decrement = float((step * g).sum())
             if decrement <= tol * (1 + abs(value)):

@@ -39,7 +39,7 @@ class Multinomial:
 
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
         """s P_l (delta_lr - P_r)."""
-        return s * P[:, left] * ((left == right) - P[:, right])
+        return s * P[:, left] * (float(left == right) - P[:, right])
 
     def curve(self, P: np.ndarray, s: np.ndarray, E: np.ndarray) -> np.ndarray:
         """The Hessian in F applied to a change E of the scores."""

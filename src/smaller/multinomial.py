@@ -10,6 +10,8 @@ from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .accelerated import AcceleratedPosterior
+from .design import AcceleratedDesign, host
 from .encoding import centred_offset, one_hot, penalty_factors, split
 from .errors import EmptyModelWarning, warn
 from .estimator import ClassificationModel, Sample, Selector
@@ -20,10 +22,14 @@ from .priors import ElasticNet
 from .solvers import SOLVERS, Solution, null_point
 
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
 
 
 class MultinomialModel(ClassificationModel):
     """Softmax classifiers: labels, parametrisations, probabilities. Models add a prior."""
+
+    solver: str
+    _on_device = True
 
     _parameter_constraints: ClassVar[dict] = {
         "basis": [str, object],
@@ -47,15 +53,21 @@ class MultinomialModel(ClassificationModel):
         m = len(classes)
         reference = m == 2 or self.parametrization == "reference"
         k = 1 if m == 2 else m - reference
-        objective = Posterior(
-            sample.design,
-            one_hot(sample.y, m, k),
-            Multinomial(reference),
-            self._prior(sample, k),
-            sample.weight,
-            centred_offset(sample.offset, m, k),
-        )
-        return sample, objective, classes
+        known = self._prior(sample, k), sample.weight, centred_offset(sample.offset, m, k)
+        Y = one_hot(sample.y, m, k)
+        if isinstance(sample.design, AcceleratedDesign):
+            return sample, AcceleratedPosterior(sample.design, Y, reference, *known), classes
+        return sample, Posterior(sample.design, Y, Multinomial(reference), *known), classes
+
+    def _checked(self, X, y) -> tuple[Any, Any]:
+        solver = getattr(self, "solver", "auto")
+        if self._follows(X) and solver not in ON_DEVICE:
+            raise ValueError(
+                f"solver={solver!r} needs a NumPy array or a SciPy matrix; for tensors and CuPy arrays use 'auto'."
+            )
+        if not self._follows(X) and solver == "accelerated":
+            raise ValueError("solver='accelerated' needs a tensor or a CuPy array; for NumPy and SciPy use 'auto'.")
+        return super()._checked(X, y)
 
     def _prior(self, sample: Sample, k: int) -> ElasticNet:
         factor = penalty_factors(self.penalty_factor, sample.design.d, k)
@@ -89,9 +101,10 @@ class MultinomialModel(ClassificationModel):
         d, k = objective.design.d, objective.k
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return W
-        coef = self.coef_ if isinstance(self.coef_, np.ndarray) else self.coef_.toarray()
+        coef, intercept = host(self.coef_), host(self.intercept_)
+        coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
         if coef.shape[1] == d:
-            last = np.vstack([coef[:k].T, self.intercept_[:k]]) if self.fit_intercept else coef[:k].T.copy()
+            last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
             # Weights that fit the new data worse than none at all are no start.
             if objective.value(last) <= objective.value(W):
                 return last
@@ -151,8 +164,9 @@ class SMLR(SparseMultinomialModel):
         What the weights belong to; see :mod:`smaller.basis`.
     parametrization : {"symmetric", "reference"}, default="symmetric"
         Weights for every class, or for all but the last (whose scores are 0). Two classes always share one column.
-    solver : {"auto", "newton", "component-wise", "component-wise-greedy", "bound"}, default="auto"
-        All reach the same optimum. "newton" is the fast one; the others are the algorithms of the paper.
+    solver : {"auto", "newton", "component-wise", "component-wise-greedy", "bound", "accelerated"}, default="auto"
+        All reach the same optimum. "newton" is the fast one; the next three are the algorithms of the paper. Where X is
+        a tensor or a CuPy array, "auto" is "accelerated", which works where X lies.
     l2 : float, default=0.0
         Strength of a ridge term beside the L1 term (elastic net).
     penalty_factor : array-like of shape (n_columns,) or (n_rows_of_weights, n_columns), default=None

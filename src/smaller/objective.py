@@ -67,13 +67,14 @@ class Posterior:
         self.design, self.likelihood, self.prior = design, likelihood, prior
         self.Y = np.asfortranarray(Y, dtype=np.float64)
         self.s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        self.total = self.s.sum()
         self.offset = offset
         self.k = self.Y.shape[1]
         self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
 
     def with_prior(self, prior: ElasticNet) -> Posterior:
         """The same data under another prior."""
-        other = object.__new__(Posterior)
+        other = object.__new__(type(self))
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("scale", "free")})
         other.prior = prior
         other.l1, other.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
@@ -94,7 +95,7 @@ class Posterior:
         """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient."""
         if self.l1[: self.design.d].all():
             mass = np.zeros(self.shape[0])
-            mass[self.design.d :] = self.s.sum()
+            mass[self.design.d :] = self.total
         else:
             mass = self.design.moments(self.s).mass
         scale = np.where(self.l1 > 0, self.l1, mass[:, None] / np.sqrt(self.likelihood.noise))
@@ -104,7 +105,7 @@ class Posterior:
         """Weights of zero, with intercepts that take out the mean of the offset."""
         W = np.zeros(self.shape)
         if self.design.intercept and self.offset is not None:
-            W[-1] = -(self.s @ self.offset) / self.s.sum()
+            W[-1] = -(self.s @ self.offset) / self.total
         return W
 
     def scores(self, W: np.ndarray) -> np.ndarray:
@@ -161,8 +162,8 @@ class Posterior:
         if not self.design.intercept:
             return self.design.pull(R)
         total = R.sum(axis=0)
-        if np.abs(total).max() <= FREE_TOLERANCE * self.s.sum() / np.sqrt(self.likelihood.noise):
-            R = R - np.outer(self.s, total / self.s.sum())
+        if np.abs(total).max() <= FREE_TOLERANCE * self.total / np.sqrt(self.likelihood.noise):
+            R = R - np.outer(self.s, total / self.total)
         G = self.design.pull(R)
         G[-1] = total
         return G
@@ -187,12 +188,20 @@ class Posterior:
         """-sum s f*(rho U) + rho sum s U.offset - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
         dual = -self.likelihood.conjugate(shrink * U, self.Y, self.s)
         if self.offset is not None:
-            dual += shrink * float(self.s @ (U * self.offset).sum(axis=1))
+            dual += shrink * self._with_offset(U)
         quadratic = self.l2 > 0
         if quadratic.any():
             excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
             dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
         return dual
+
+    def _with_offset(self, U: np.ndarray) -> float:
+        """sum s U.offset."""
+        return float(self.s @ (U * self.offset).sum(axis=1))
+
+    def mean_curvature(self, P: np.ndarray) -> np.ndarray | float:
+        """The mean second derivative of a row's loss in each score, (k,), or the same for all."""
+        return (self.s @ (P * (1 - P)) if P.shape else 1.0) / self.total
 
     def largest_strength(self, point: Point) -> float:
         """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""

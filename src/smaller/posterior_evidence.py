@@ -10,6 +10,7 @@ from scipy.linalg import LinAlgError, cho_factor, eigh, eigvalsh
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
+from .design import host
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .solvers import Solution
@@ -71,7 +72,7 @@ def ridge_evidence(objective: Posterior, W: np.ndarray, F: np.ndarray) -> float:
 
 def _log_spread(objective: Posterior, shifts: int) -> float:
     """Sum of the log variances of the free weights; each row that can shift has one class less."""
-    moments, total = objective.design.moments(objective.s), objective.s.sum()
+    moments, total = objective.design.moments(objective.s), objective.total
     penalised = objective.l2 > 0
     precision = np.where(penalised, objective.l2, np.inf)
     variance = float((moments.spread[:, None] / total / precision).sum()) / objective.k
@@ -92,7 +93,7 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
             f"The evidence needs the determinant of {unknowns} unknowns, more than {LARGEST}; choose lam by "
             "cross-validation (GridSearchCV), or a basis with fewer columns."
         )
-    second = objective.design.moments(objective.s).second(objective.s.sum())[: objective.design.d]
+    second = objective.design.moments(objective.s).second(objective.total)[: objective.design.d]
     unit = objective.prior.with_ridge(1.0).strengths(objective.design.d, objective.k)[1]
     natural = float(np.median((second[:, None] / unit)[(second[:, None] > 0) & (unit > 0)])) / 4
     found: dict[float, Solution] = {}
@@ -122,7 +123,7 @@ def _through_samples(objective: Posterior, P: np.ndarray) -> float:
     blocks = np.zeros((k, n, k, n))
     for left in range(k):
         for right in range(k):
-            blocks[left, range(n), right, range(n)] = objective.likelihood.curvature(P, objective.s, left, right)
+            blocks[left, range(n), right, range(n)] = host(objective.likelihood.curvature(P, objective.s, left, right))
     border, C = blocks.sum(axis=3).reshape(n * k, k), blocks.reshape(n * k, n * k)  # the first is C B
     total = 0.0
     if objective.design.intercept:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .device import rows_of
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .estimator import RegressionModel, Sample, Selector
 from .evidence import Evidence
@@ -68,7 +69,7 @@ class VarianceModel(Selector, RegressionModel):
         unit = columns.unit[fit.rows]
         self.support_ = fit.rows.copy()
         if "relevance_vectors_" in self.__dict__:
-            self.relevance_vectors_ = sample.basis.centers_[self.support_]
+            self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         self.gamma_ = np.zeros(sample.design.d)
         self.gamma_[fit.rows] = 1 / (fit.alpha * unit**2)
         noise = float(fit.noise)

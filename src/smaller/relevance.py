@@ -11,6 +11,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .design import follow, host
+from .device import rows_of
 from .encoding import one_hot, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .estimator import ClassificationModel, Sample, Selector
@@ -86,7 +88,7 @@ class RVMRegressor(VarianceModel):
     4 relevance vectors, noise 0.09
     """
 
-    _lazy = True
+    _lazy = _on_device = True
     _parameter_constraints: ClassVar[dict] = {
         **VarianceModel._parameter_constraints,
         "algorithm": [StrOptions({"fast", "original"})],
@@ -168,7 +170,7 @@ class RVMClassifier(Selector, ClassificationModel):
     2 relevance vectors, accuracy 0.99
     """
 
-    _lazy = True
+    _lazy = _on_device = True
     _parameter_constraints: ClassVar[dict] = {
         "basis": [str, object],
         "algorithm": [StrOptions(set(SEARCHES))],
@@ -213,7 +215,7 @@ class RVMClassifier(Selector, ClassificationModel):
     def _problems(self, sample: Sample, m: int) -> list[LaplaceEvidence]:
         """One problem with all classes, or one for each class against the rest."""
         k = 1 if m == 2 else m
-        Y = one_hot(sample.y, m, k)
+        Y = one_hot(host(sample.y), m, k)
         offset = None if sample.offset is None else prediction_offset(sample.offset, len(Y), k)
         if m == 2 or self.multiclass == "multinomial":
             return [LaplaceEvidence(sample.design, Y, sample.weight, offset)]
@@ -252,7 +254,7 @@ class RVMClassifier(Selector, ClassificationModel):
         self.history_ = solutions[0].history if len(solutions) == 1 else [solution.history for solution in solutions]
         self.__dict__.pop("relevance_vectors_", None)
         if hasattr(sample.basis, "centers_"):
-            self.relevance_vectors_ = sample.basis.centers_[self.support_]
+            self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         if d and not len(self.support_):
             warn(f"{type(self).__name__} kept no column: it predicts the class frequencies.", EmptyModelWarning)
         return self
@@ -273,22 +275,23 @@ class RVMClassifier(Selector, ClassificationModel):
     def _score_variances(self, X) -> np.ndarray:
         """Variance of each score, (n, n_scores)."""
         Phi = self._columns(X)
-        Phi = np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else Phi, dtype=np.float64) - self.center_
-        if self.joint_covariance_.shape[1] > Phi.shape[1]:
+        Phi = np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else host(Phi), dtype=np.float64) - host(self.center_)
+        joint = host(self.joint_covariance_)
+        if joint.shape[1] > Phi.shape[1]:
             Phi = np.column_stack([Phi, np.ones(len(Phi))])
-        return np.column_stack([((Phi @ block) * Phi).sum(axis=1) for block in self.joint_covariance_])
+        return np.column_stack([((Phi @ block) * Phi).sum(axis=1) for block in joint])
 
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores whose softmax are the probabilities: moderated log odds of the second class, or one for each class."""
         check_is_fitted(self)
         F = self._scores(X)
         if offset is not None:
-            F = F + prediction_offset(offset, *F.shape)
+            F = F + follow(prediction_offset(host(offset), *F.shape), F)
         if self.moderate:
-            F = F / np.sqrt(1 + np.pi / 8 * self._spread_factor(F.shape[1]) * self._score_variances(X))
+            F = F / follow(np.sqrt(1 + np.pi / 8 * self._spread_factor(F.shape[1]) * self._score_variances(X)), F)
         if F.shape[1] == 1:
             return F[:, 0]
-        return log_expit(F) if self.multiclass == "ovr" else F
+        return follow(log_expit(host(F)), F) if self.multiclass == "ovr" else F
 
     def _spread_factor(self, m: int) -> float:
         """A softmax score counts against the mean of the others: m / (m - 1) times its distance from the mean."""

@@ -13,12 +13,13 @@ from scipy.special import log_softmax
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight
 
-from .design import as_design
+from .design import as_design, host, on_device
+from .device import checked_tensor, columns_of, rows_of
 from .encoding import centred_offset, split
 from .errors import Status
 from .estimator import Sample
@@ -106,7 +107,7 @@ def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
         largest = unit.largest_strength(null_point(unit))
     else:
         largest = 0.0
-    return strength_grid(largest, lams, eps, objective.s.sum() < objective.design.d)
+    return strength_grid(largest, lams, eps, objective.total < objective.design.d)
 
 
 def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
@@ -267,7 +268,8 @@ class _FoldModel(SMLR):
     held_out_offset: np.ndarray | None = None
 
     def decision_function(self, X, offset=None) -> np.ndarray:
-        return super().decision_function(X, self.held_out_offset if offset is None else offset)
+        # Scorers are scikit-learn's: they get NumPy's arrays.
+        return host(super().decision_function(X, self.held_out_offset if offset is None else offset))
 
 
 class _Fold:
@@ -276,13 +278,17 @@ class _Fold:
     def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray, classes: np.ndarray):
         self.model, self.grid, self.classes = model, grid, classes
         self.missed: list[Solution] = []  # fits that did not reach their certificate
-        self.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-        self.y, self.offset = column_or_1d(y), offset
-        self.sample_weight = None if sample_weight is None else _check_sample_weight(sample_weight, self.X)
+        if on_device(X):
+            self.X = checked_tensor(model, X, reset=False)
+        else:
+            self.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
+        self.y, self.offset = column_or_1d(host(y)), host(offset)
+        weight = host(sample_weight)
+        self.sample_weight = None if weight is None else _check_sample_weight(weight, self.y)
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
         part = self._single_model(train)
-        X, y = _safe_split(self.model, self.X, self.y, train)
+        X, y = self._split(train)
         sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))
         score = self._score_by(part, sample, objective, classes, train, test)
         iterations = self.model.max_iter or SOLVERS["newton"][1]
@@ -292,6 +298,14 @@ class _Fold:
             if solution.status is not Status.CONVERGED:
                 self.missed.append(solution)
         return np.array(values)
+
+    def _split(self, rows: np.ndarray, train: np.ndarray | None = None):
+        """Inputs and labels of some rows; of a matrix of kernel values, the columns of the training rows."""
+        if not on_device(self.X):
+            return _safe_split(self.model, self.X, self.y, rows, train)
+        X = rows_of(self.X, rows)
+        pairwise = get_tags(self.model).input_tags.pairwise
+        return columns_of(X, rows if train is None else train) if pairwise else X, self.y[rows]
 
     def _single_model(self, train: np.ndarray) -> _FoldModel:
         """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
@@ -327,7 +341,7 @@ class _Fold:
 
     def _score_by(self, part: _FoldModel, sample: Sample, objective: Posterior, classes: np.ndarray, train, test):
         """A function of a solution: its score on the rows left out."""
-        X, y = _safe_split(self.model, self.X, self.y, test, train)
+        X, y = self._split(test, train)
         weight, offset = self._of_rows(test, part.present)
         if weight is not None and not np.any(weight):
             raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
@@ -363,7 +377,7 @@ class _LogLikelihood:
         self.position = position
 
     def __call__(self, lam: float, solution: Solution) -> float:
-        F = self.design.scores(solution.weights)
+        F = host(self.design.scores(solution.weights))
         F = F if self.offset is None else F + self.offset
         if self.objective.k == 1:
             F = np.column_stack([np.zeros(len(F)), F])

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from scipy.sparse import issparse
 
+from .accelerated import AcceleratedDesign
 from .columns import Design
 from .dense import DenseDesign
 from .lazy import LazyDesign
+from .namespace import follow, host, namespace, on_device, precision
 from .sparse import SparseDesign
 
-__all__ = ["DenseDesign", "Design", "LazyDesign", "SparseDesign", "as_design"]
+__all__ = [
+    "AcceleratedDesign",
+    "DenseDesign",
+    "Design",
+    "LazyDesign",
+    "SparseDesign",
+    "as_design",
+    "follow",
+    "host",
+    "namespace",
+    "on_device",
+    "precision",
+]
 
 
 def as_design(Phi, intercept: bool = False) -> Design:
-    """The design of a matrix, dense or sparse, with a column of ones when there is an intercept."""
+    """The design of a matrix, dense, sparse or on a device, with a column of ones when there is an intercept."""
+    if on_device(Phi):
+        return AcceleratedDesign(Phi, intercept)
     return SparseDesign(Phi, intercept) if issparse(Phi) else DenseDesign(Phi, intercept)

@@ -28,6 +28,7 @@ class Design:
     """
 
     centred: bool  # whether moving a centred column costs no more than moving the column
+    accelerated = False  # whether what has a row for each sample lies on a device
 
     def __init__(self, n: int, d: int, intercept: bool):
         self.n, self.d, self.intercept = n, d, intercept
@@ -101,6 +102,14 @@ class Design:
     def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """diag(root) C diag(gamma) C^T diag(root), C = Phi[:, rows] - center: (n, n)."""
         raise NotImplementedError
+
+    def square(self, B: np.ndarray) -> np.ndarray:
+        """B^T B of a matrix on the host: by whatever is fast here."""
+        return B.T @ B
+
+    def factorised(self, H: np.ndarray) -> tuple[np.ndarray, float] | None:
+        """H^-1 and log|H| by a Cholesky factorisation here; None where the host had better do it, or it fails."""
+        return None
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError

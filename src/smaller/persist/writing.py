@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..design import host
 from ..errors import ModelFileError
 from .registry import ESTIMATORS, FITTED, NUMBERS_AND_TEXT, RECORDS, SPARSE, SPLITTERS
 
@@ -36,7 +37,8 @@ class Writer:
         self.seen: dict[int, tuple[str, Any]] = {}  # an array that several parts share is written once
 
     def encode(self, value, where: str) -> Any:
-        """The value as JSON; `where` is its name for messages."""
+        """The value as JSON; `where` is its name for messages. What lies on a device is brought home."""
+        value = host(value)
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:

@@ -19,6 +19,7 @@ SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {
     "component-wise": (componentwise.componentwise, 100_000),
     "component-wise-greedy": (partial(componentwise.componentwise, greedy=True), 20_000),
     "bound": (bound.bound, 50_000),
+    "accelerated": (newton.newton, 200),  # what "auto" does where X lies on a device
 }
 
 __all__ = [

@@ -6,6 +6,9 @@ Newton steps with coordinate sweeps then solve the problem on the working set of
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from .. import _core
@@ -42,6 +45,7 @@ def newton(
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
     history = History(objective)
+    settle, solve = _means(objective, tol)
     point = settle(objective, W, tol, F)
     chosen = np.empty(0, dtype=np.intp)
     sweeps = 0
@@ -50,7 +54,7 @@ def newton(
         history.note(point)
         if point.gap <= tol:
             status = Status.CONVERGED
-            polished = _polish(objective, point, tol)
+            polished = _polish(objective, point, tol, settle, solve)
             if polished is not point:
                 point = polished
                 history.steps.pop()
@@ -63,7 +67,7 @@ def newton(
         # A working set that had to grow will not be the last: no need to solve it well.
         settled = np.isin(chosen, previous, assume_unique=True).all()
         fraction = np.clip(0.3 * tol / point.gap, 1e-9, 0.1) if settled else 0.1
-        W, F, swept, stalled = _solve(objective, point, chosen, fraction * point.violation)
+        W, F, swept, stalled = solve(point, chosen, fraction * point.violation)
         sweeps += swept
         before = point
         point = settle(objective, W, tol, F)
@@ -74,13 +78,22 @@ def newton(
     return history.solution(point, status, iteration, sweeps=sweeps)
 
 
-def _polish(objective: Posterior, point: Point, tol: float) -> Point:
+def _means(objective: Posterior, tol: float) -> tuple[Callable, Callable]:
+    """What settles the free weights and what works on the chosen ones: here, or where X lies."""
+    if objective.design.accelerated:
+        from .accelerated import Accelerated, settled
+
+        return settled, Accelerated(objective, tol)  # type: ignore[arg-type]
+    return settle, partial(_solve, objective)
+
+
+def _polish(objective: Posterior, point: Point, tol: float, settle: Callable, solve: Callable) -> Point:
     """Small problems are solved to rounding, which costs next to nothing: the order of the rows then does not show."""
     support = int(np.count_nonzero(point.W))
     if point.violation <= POLISHED or support**2 * objective.design.n > POLISH_WORK:
         return point
     chosen = _working_set(objective, point, 1.0)
-    W, F, _, _ = _solve(objective, point, chosen, POLISHED)
+    W, F, _, _ = solve(point, chosen, POLISHED)
     better = settle(objective, W, tol, F)
     return better if better.gap <= point.gap else point
 

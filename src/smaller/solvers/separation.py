@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linprog
 
+from ..design import host
 from ..likelihoods import Multinomial
 from ..objective import Posterior
 
@@ -22,13 +23,14 @@ def separates(objective: Posterior, P: np.ndarray) -> bool:
     """
     if not isinstance(objective.likelihood, Multinomial) or not objective.free[: objective.design.d].any():
         return False
-    own = (objective.Y * P).sum(axis=1)
+    Y, P = host(objective.Y), host(P)
+    own = (Y * P).sum(axis=1)
     if objective.likelihood.reference:
-        own += (1 - objective.Y.sum(axis=1)) * (1 - P.sum(axis=1))
+        own += (1 - Y.sum(axis=1)) * (1 - P.sum(axis=1))
     if (1 - own).min() > SUSPICIOUS:
         return False
     rows = np.flatnonzero(objective.free.any(axis=1))
-    n, k = objective.Y.shape
+    n, k = Y.shape
     if n * k * len(rows) * k > LARGEST_PROGRAM:
         return bool((own > 0.5).all())
     return _best_margin(objective, rows) > 1e-6
@@ -39,9 +41,9 @@ def _best_margin(objective: Posterior, rows: np.ndarray) -> float:
     k = objective.k
     unit = np.zeros((objective.shape[0], len(rows)))
     unit[rows, np.arange(len(rows))] = 1.0
-    A = objective.design.scores(unit)
+    A, Y = host(objective.design.scores(unit)), host(objective.Y)
     A = A / np.maximum(np.abs(A).max(axis=0), np.finfo(float).tiny)
-    labels = np.where(objective.Y.any(axis=1), objective.Y.argmax(axis=1), k)
+    labels = np.where(Y.any(axis=1), Y.argmax(axis=1), k)
     classes = k + objective.likelihood.reference  # type: ignore[union-attr]
     free = objective.free[rows].T.ravel()
     constraints = []

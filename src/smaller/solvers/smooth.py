@@ -77,7 +77,7 @@ def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Cal
         # The gain drowns in the rounding of the objective; the step is worth taking if the gradient falls.
         moved = objective.at(point.W + D, point.F + E)
         return moved if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max() else None
-    for length in 0.5 ** np.arange(30):
+    for length in (0.5 ** np.arange(30)).tolist():
         W, F = point.W + length * D, point.F + length * E
         if objective.value(W, F) <= point.value + 1e-4 * length * slope:
             return objective.at(W, F)
@@ -125,9 +125,8 @@ def _iterative(
     """Conjugate gradients on Newton's equations, with a diagonal preconditioner, solved the better the nearer."""
     P, s, l2 = point.P, objective.s, objective.l2[rows]
     shape = smooth_weights.shape
-    second = objective.design.moments(s).second(s.sum())[rows]
-    mean_curvature = (s @ (P * (1 - P)) if P.shape else 1.0) / s.sum()
-    diagonal = np.outer(second, np.maximum(mean_curvature, 1e-12)) + l2
+    second = objective.design.moments(s).second(objective.total)[rows]
+    diagonal = np.outer(second, np.maximum(objective.mean_curvature(P), 1e-12)) + l2
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
 
     def product(v: np.ndarray) -> np.ndarray:

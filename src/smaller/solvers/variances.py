@@ -64,9 +64,9 @@ class Problem:
         root = np.sqrt(gamma)
         if len(rows) <= len(Phi):
             B = Phi * root
-            H = B.T @ B / noise
+            H = evidence.columns.design.square(B) / noise
             H.flat[:: len(rows) + 1] += 1.0
-            inner, logdet = inverse(H)
+            inner, logdet = inverse(H, evidence.columns.design)
             scaled = inner @ (B.T @ self.T) / noise
             determined = 1 - np.diag(inner)
         else:

@@ -1,0 +1,55 @@
+"""Arrays that are not NumPy's: PyTorch tensors and CuPy arrays, through array-api-compat; nothing of it is imported
+before such an array comes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+FOLLOWED = ("torch", "cupy", "array_api_strict")  # the last is what the tests check the standard with
+
+
+def on_device(X) -> bool:
+    """Whether X is an array that a fit is to follow: of PyTorch or CuPy, wherever it lies."""
+    return type(X).__module__.partition(".")[0] in FOLLOWED and hasattr(X, "shape") and hasattr(X, "dtype")
+
+
+def namespace(X) -> Any:
+    """The functions of the array API for arrays like X."""
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        raise ImportError(
+            f"X is an array of {type(X).__module__}, for which array-api-compat is needed: pip install 'smaller[gpu]'."
+        ) from None
+    return array_namespace(X)
+
+
+def host(x) -> Any:
+    """The same values as a NumPy array; what is not on a device stays as it is."""
+    if not on_device(x):
+        return x
+    from array_api_compat import is_cupy_array, is_torch_array
+
+    if is_torch_array(x):
+        return x.detach().cpu().numpy()
+    return x.get() if is_cupy_array(x) else np.asarray(x)
+
+
+def precision(X) -> Any:
+    """float32 for float32 and what holds less, float64 for float64 and whole numbers."""
+    xp = namespace(X)
+    less = xp.isdtype(X.dtype, "real floating") and X.dtype != xp.float64
+    return xp.float32 if less else xp.float64
+
+
+def follow(a, X) -> Any:
+    """The numbers of `a` beside X: NumPy's, or in the namespace, device and precision of X."""
+    if not on_device(X):
+        return host(a)
+    from array_api_compat import device
+
+    xp = namespace(X)
+    a = np.ascontiguousarray(host(a))
+    return xp.asarray(a, device=device(X), dtype=precision(X) if a.dtype.kind == "f" else None)

@@ -1,0 +1,503 @@
+"""Tensors and other arrays are fitted where they lie, to the optimum and certificate that NumPy arrays reach."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+
+import smaller
+from smaller import RMLR, SBMLR, SMLR, SMLRCV, RVMClassifier, RVMRegressor, TypeIIRegressor, path
+from smaller.basis import Kernel, Polynomial
+from smaller.design import as_design, host
+from smaller.likelihoods import Multinomial
+from smaller.objective import Posterior
+from smaller.priors import ElasticNet
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip install 'smaller[gpu]'")
+pytest.importorskip("array_api_compat", reason="array-api-compat is not installed: pip install 'smaller[gpu]'")
+
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+
+
+def tensor_maker(device):
+    def make(X, dtype="float64"):
+        X = np.asarray(X)
+        return torch.asarray(X, device=device, dtype=getattr(torch, dtype) if X.dtype.kind == "f" else None)
+
+    return make
+
+
+def array_makers():
+    """How to make an array of each kind that is installed."""
+    makers = {f"torch-{device}": tensor_maker(device) for device in DEVICES}
+    try:
+        import array_api_strict
+
+        makers["strict"] = lambda X, dtype="float64": array_api_strict.asarray(
+            np.asarray(X), dtype=getattr(array_api_strict, dtype) if np.asarray(X).dtype.kind == "f" else None
+        )
+    except ImportError:
+        pass
+    if "cuda" in DEVICES:
+        try:
+            import cupy
+
+            makers["cupy"] = lambda X, dtype="float64": cupy.asarray(
+                np.asarray(X), dtype=dtype if np.asarray(X).dtype.kind == "f" else None
+            )
+        except ImportError:
+            pass
+    return makers
+
+
+MAKERS = array_makers()
+
+
+@pytest.fixture(params=DEVICES)
+def tensor(request):
+    return tensor_maker(request.param)
+
+
+@pytest.fixture(params=MAKERS)
+def array(request):
+    return MAKERS[request.param]
+
+
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def sinc(n=150):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-10, 10, (n, 1))
+    return X, np.sinc(X[:, 0] / np.pi) + 0.1 * rng.standard_normal(n)
+
+
+MULTINOMIAL = {
+    "SMLR": SMLR(3.0),
+    "SMLR, reference": SMLR(0.5, parametrization="reference"),
+    "SMLR, elastic net, standardised": SMLR(1.0, l2=1.0, standardize=True),
+    "SMLR, no intercept": SMLR(1.0, fit_intercept=False),
+    "SMLR, free columns": SMLR(1.0, penalty_factor=np.r_[0.0, np.ones(12)]),
+    "SMLR, balanced": SMLR(1.0, class_weight="balanced"),
+    "SMLR, rbf": SMLR(0.3, basis="rbf"),
+    "SMLR, quadratic": SMLR(2.0, basis="quadratic"),
+    "SMLR, cubic kernel": SMLR(5.0, basis=Kernel("poly", degree=3)),
+    "RMLR": RMLR(1.0),
+    "RMLR, evidence": RMLR("evidence"),
+    "SBMLR": SBMLR(),
+}
+
+
+@pytest.mark.parametrize("name", MULTINOMIAL)
+def test_a_tensor_gives_the_model_that_an_array_gives(name, tensor):
+    X, y = wine()
+    here, there = clone(MULTINOMIAL[name]).fit(X, y), clone(MULTINOMIAL[name]).fit(tensor(X), tensor(y))
+    assert_allclose(there.objective_, here.objective_, rtol=1e-9)
+    assert_allclose(host(there.predict_proba(tensor(X))), here.predict_proba(X), atol=1e-6)
+    assert_array_equal(there.support_, here.support_)
+    assert there.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("name", ["SMLR", "SMLR, rbf", "SBMLR"])
+def test_in_float32_it_is_the_same_model_up_to_the_rounding_of_the_data(name, array):
+    X, y = wine()
+    X = X.astype(np.float32)
+    here = clone(MULTINOMIAL[name]).fit(X.astype(np.float64), y)
+    there = clone(MULTINOMIAL[name]).fit(array(X, "float32"), array(y))
+    assert_allclose(there.objective_, here.objective_, rtol=1e-5)
+    assert_allclose(host(there.predict_proba(array(X, "float32"))), here.predict_proba(X), atol=2e-5)
+
+
+def test_two_classes_share_one_column_there_too(array):
+    X, y = load_breast_cancer(return_X_y=True)
+    here = SMLR(2.0, standardize=True).fit(X, y)
+    there = SMLR(2.0, standardize=True).fit(array(X), array(y))
+    assert there.coef_.shape == (1, 30)
+    assert_allclose(host(there.coef_), here.coef_, atol=1e-6 * np.abs(here.coef_).max())
+    assert_array_equal(host(there.predict(array(X))), here.predict(X))
+    assert_allclose(host(there.predict_log_proba(array(X))), here.predict_log_proba(X), rtol=1e-6, atol=1e-9)
+
+
+def test_the_certificate_holds_for_the_weights_that_are_returned(tensor):
+    """Evaluated in NumPy in float64, at coefficients that were rounded to float32."""
+    X, y = wine()
+    X = X.astype(np.float32)
+    model = SMLR(1.0).fit(tensor(X, "float32"), tensor(y))
+    Y = np.asfortranarray(y[:, None] == np.arange(3), dtype=float)
+    objective = Posterior(as_design(X.astype(np.float64), True), Y, Multinomial(False), ElasticNet(1.0))
+    W = np.vstack([host(model.coef_).T, host(model.intercept_)]).astype(np.float64)
+    assert model.dual_gap_ <= 1e-6
+    assert objective.value(W) == pytest.approx(model.objective_, rel=1e-6)
+    best = SMLR(1.0, tol=1e-10).fit(X.astype(np.float64), y).objective_
+    assert (objective.value(W) - best) / best <= 1e-6
+
+
+# -- Many weights: accelerated gradient steps
+
+
+@pytest.fixture
+def no_systems(monkeypatch):
+    monkeypatch.setattr("smaller.solvers.accelerated.LARGEST_SYSTEM", 0)
+
+
+@pytest.mark.usefixtures("no_systems")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"fit_intercept": False},
+        {"l2": 2.0},
+        {"penalty_factor": np.r_[0.0, np.ones(12)]},
+        {"parametrization": "reference"},
+    ],
+    ids=["plain", "no intercept", "elastic net", "free column", "reference"],
+)
+def test_gradient_steps_reach_the_same_optimum(parameters, dtype, tensor):
+    X, y = wine()
+    X = X.astype(dtype)
+    here = SMLR(3.0, **parameters).fit(X.astype(np.float64), y)
+    there = SMLR(3.0, **parameters).fit(tensor(X, dtype), tensor(y))
+    assert there.dual_gap_ <= 1e-6
+    assert_allclose(there.objective_, here.objective_, rtol=2e-6)
+
+
+@pytest.mark.usefixtures("no_systems")
+def test_gradient_steps_do_not_mind_large_means_or_other_units(tensor):
+    X, y = wine()
+    X = X[:, :6] * np.array([1e-3, 1.0, 1e3, 1.0, 1.0, 1.0]) + np.array([0.0, 1e3, 0.0, -50.0, 5.0, 0.0])
+    here = SMLR(3.0, standardize=True).fit(X, y)
+    there = SMLR(3.0, standardize=True).fit(tensor(X), tensor(y))
+    assert_allclose(there.objective_, here.objective_, rtol=2e-6)
+
+
+@pytest.mark.usefixtures("no_systems")
+def test_weights_offsets_and_gradient_steps(tensor):
+    X, y = wine()
+    rng = np.random.default_rng(0)
+    weight, offset = rng.integers(0, 3, len(y)).astype(float), rng.standard_normal((len(y), 3))
+    here = SMLR(2.0).fit(X, y, weight, offset)
+    there = SMLR(2.0).fit(tensor(X), tensor(y), tensor(weight), tensor(offset))
+    assert_allclose(there.objective_, here.objective_, rtol=2e-6)
+    P = there.predict_proba(tensor(X), offset=tensor(offset))
+    assert_allclose(host(P), here.predict_proba(X, offset=offset), atol=1e-3)
+
+
+# -- Weights
+
+
+def test_a_weight_is_a_repetition(tensor):
+    X, y = wine()
+    times = np.random.default_rng(1).integers(0, 4, len(y))
+    weighted = SMLR(1.0, standardize=True).fit(tensor(X), tensor(y), sample_weight=tensor(times.astype(float)))
+    repeated = SMLR(1.0, standardize=True).fit(tensor(np.repeat(X, times, axis=0)), tensor(np.repeat(y, times)))
+    assert_allclose(weighted.objective_, repeated.objective_, rtol=1e-9)
+    assert_allclose(host(weighted.coef_), host(repeated.coef_), atol=1e-6)
+
+
+def test_weights_may_be_those_of_kernel_centres(tensor):
+    X, y = wine()
+    weight = (np.arange(len(y)) % 3 > 0).astype(float)
+    here = SMLR(0.3, basis="rbf").fit(X, y, weight)
+    there = SMLR(0.3, basis="rbf").fit(tensor(X), tensor(y), weight)
+    assert_allclose(there.objective_, here.objective_, rtol=1e-9)
+    assert there.coef_.shape == here.coef_.shape
+
+
+# -- Paths and cross-validation
+
+
+def test_the_path_is_the_same(tensor):
+    X, y = wine()
+    here, there = path(X, y, 8), path(tensor(X), tensor(y), 8)
+    assert_allclose(there.lams, here.lams, rtol=1e-9)
+    assert_allclose(there.objectives, here.objectives, rtol=2e-6)
+    assert_array_equal(there.n_kept, here.n_kept)
+    assert (there.dual_gaps <= 1e-6).all()
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy"])
+def test_cross_validation_chooses_the_same_strength(scoring, tensor):
+    X, y = wine()
+    here = SMLRCV(8, cv=3, scoring=scoring, rule="1se").fit(X, y)
+    there = SMLRCV(8, cv=3, scoring=scoring, rule="1se").fit(tensor(X), tensor(y))
+    assert_allclose(there.scores_, here.scores_, rtol=1e-5)
+    assert there.lam_ == pytest.approx(here.lam_)
+
+
+def test_cross_validation_of_a_precomputed_kernel(tensor):
+    X, y = wine()
+    K = np.exp(-0.05 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    here = SMLRCV([1.0, 0.3], cv=3, basis="precomputed").fit(K, y)
+    there = SMLRCV([1.0, 0.3], cv=3, basis="precomputed").fit(tensor(K), tensor(y))
+    assert_allclose(there.scores_, here.scores_, rtol=1e-5)
+
+
+# -- Evidence
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RVMRegressor(),
+        RVMRegressor(algorithm="original"),
+        RVMRegressor(noise=0.01, fit_intercept=False),
+        TypeIIRegressor(basis="rbf"),
+    ],
+    ids=["fast", "original", "known noise", "Type II"],
+)
+def test_regression_by_evidence_is_the_same(model, tensor):
+    X, y = sinc()
+    here, there = clone(model).fit(X, y), clone(model).fit(tensor(X), tensor(y))
+    # The search ends where nothing gains tol nats: rounding may end it a step earlier.
+    assert there.evidence_ == pytest.approx(here.evidence_, abs=2 * model.tol)
+    expected, found = here.predict(X, return_std=True), there.predict(tensor(X), return_std=True)
+    for a, b in zip(expected, found, strict=True):
+        assert_allclose(host(b), a, atol=0.02 * np.std(y))
+
+
+@pytest.mark.parametrize("algorithm", ["em", "mackay", "reweighted-l2", "reweighted-l1"])
+def test_every_algorithm_of_type_two_takes_tensors(algorithm, tensor):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 8))
+    y = X[:, 0] - X[:, 3] + 0.1 * rng.standard_normal(40)
+    here = TypeIIRegressor(algorithm).fit(X, y)
+    there = TypeIIRegressor(algorithm).fit(tensor(X), tensor(y))
+    assert there.evidence_ == pytest.approx(here.evidence_, rel=1e-6)
+    assert_allclose(host(there.coef_), here.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("multiclass", ["multinomial", "ovr"])
+def test_classification_by_evidence_is_the_same(multiclass, tensor):
+    X, y = load_iris(return_X_y=True)
+    here = RVMClassifier(multiclass=multiclass).fit(X, y)
+    there = RVMClassifier(multiclass=multiclass).fit(tensor(X), tensor(y))
+    assert_allclose(there.objective_, here.objective_, rtol=1e-6)
+    assert_allclose(host(there.predict_proba(tensor(X))), here.predict_proba(X), atol=1e-5)
+    assert_array_equal(there.support_, here.support_)
+
+
+def test_a_large_precision_matrix_is_inverted_on_the_device(tensor, monkeypatch):
+    monkeypatch.setattr("smaller.design.accelerated.LARGE_SYSTEM", 20)
+    X, y = sinc()
+    here = RVMRegressor(algorithm="original").fit(X, y)
+    there = RVMRegressor(algorithm="original").fit(tensor(X), tensor(y))
+    assert there.evidence_ == pytest.approx(here.evidence_, rel=1e-6)
+
+
+# -- Everything follows X
+
+
+def test_what_is_learned_and_predicted_follows_x(array):
+    X, y = wine()
+    X, y = array(X, "float32"), array(y)
+    model = SMLR(1.0).fit(X, y)
+    for name in ("coef_", "intercept_"):
+        found = getattr(model, name)
+        assert type(found) is type(X)
+        assert found.dtype == X.dtype
+        assert found.device == X.device
+    for found in (model.predict_proba(X), model.decision_function(X), model.transform(X), model.predict(X)):
+        assert type(found) is type(X)
+        assert found.device == X.device
+    assert isinstance(model.classes_, np.ndarray)
+    assert model.score(X, y) > 0.9
+
+
+def test_relevance_vectors_and_variances_follow_x(tensor):
+    X, y = sinc()
+    model = RVMRegressor().fit(tensor(X, "float32"), tensor(y))
+    for name in ("relevance_vectors_", "coef_", "gamma_", "covariance_"):
+        assert isinstance(getattr(model, name), torch.Tensor), name
+        assert getattr(model, name).dtype == torch.float32
+
+
+def test_labels_may_be_names(tensor):
+    X, y = wine()
+    names = np.array(["red", "white", "rose"])[y]
+    model = SMLR(1.0).fit(tensor(X), names)
+    assert_array_equal(model.predict(tensor(X)), SMLR(1.0).fit(X, names).predict(X))
+
+
+def test_a_model_fitted_there_predicts_here_and_the_other_way_round(tensor):
+    X, y = wine()
+    for model in (SMLR(1.0), SMLR(0.3, basis="rbf"), RVMClassifier()):
+        there, here = clone(model).fit(tensor(X), tensor(y)), clone(model).fit(X, y)
+        assert isinstance(there.predict_proba(X), np.ndarray)
+        assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-6)
+        assert_allclose(host(here.predict_proba(tensor(X))), here.predict_proba(X), atol=1e-6)
+
+
+def test_a_model_fitted_there_is_saved_and_loaded(tensor, tmp_path):
+    X, y = wine()
+    model = SMLR(0.3, basis="rbf").fit(tensor(X), tensor(y))
+    smaller.save(model, tmp_path / "model.smaller")
+    loaded = smaller.load(tmp_path / "model.smaller")
+    assert_allclose(loaded.predict_proba(X), host(model.predict_proba(tensor(X))), atol=1e-9)
+    assert isinstance(loaded.coef_, np.ndarray)
+
+
+def test_a_warm_start_continues_from_tensors(tensor):
+    X, y = wine()
+    model = SMLR(1.0, warm_start=True).fit(tensor(X), tensor(y))
+    first = model.objective_
+    assert model.fit(tensor(X), tensor(y)).n_iter_ <= 1
+    assert model.objective_ == pytest.approx(first, rel=1e-9)
+
+
+def test_whole_numbers_and_half_precision_are_converted(tensor):
+    X, y = wine()
+    whole = np.round(3 * X).astype(np.int64)
+    assert SMLR(1.0).fit(tensor(whole), tensor(y)).coef_.dtype == torch.float64
+    half = tensor(X).to(torch.float16)
+    assert SMLR(1.0).fit(half, tensor(y)).coef_.dtype == torch.float32
+
+
+def test_a_tensor_that_needs_a_gradient_is_read_without_one(tensor):
+    X, y = wine()
+    model = SMLR(1.0).fit(tensor(X).requires_grad_(), tensor(y))
+    assert not model.coef_.requires_grad
+
+
+# -- Bad input
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X * float("nan"), y), "NaN or infinity"),
+        (lambda X, y: (X[:, 0], y), "Expected 2D"),
+        (lambda X, y: (X[:0], y[:0]), "minimum of 1"),
+        (lambda X, y: (X, y[:-1]), "rows but y has"),
+        (lambda X, y: (X, y * 0), "at least two classes"),
+        (lambda X, y: (X, None), "y is None"),
+        (lambda X, y: (X.to(torch.complex64), y), "Complex data"),
+    ],
+    ids=["nan", "vector", "empty", "lengths", "one class", "no targets", "complex"],
+)
+def test_bad_input_is_refused_and_leaves_the_model_as_it_was(change, message, tensor):
+    X, y = wine()
+    model = SMLR(1.0).fit(tensor(X), tensor(y))
+    before = model.coef_
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(tensor(X), tensor(y)))
+    assert model.coef_ is before
+
+
+def test_solvers_of_the_host_are_refused_by_name(tensor):
+    X, y = wine()
+    with pytest.raises(ValueError, match="solver='component-wise' needs a NumPy array"):
+        SMLR(1.0, solver="component-wise").fit(tensor(X), tensor(y))
+
+
+def test_the_accelerated_solver_is_refused_for_numpy_arrays():
+    with pytest.raises(ValueError, match="solver='accelerated' needs a tensor"):
+        SMLR(1.0, solver="accelerated").fit(*wine())
+
+
+def test_another_number_of_columns_is_refused_in_predict(tensor):
+    X, y = wine()
+    model = SMLR(1.0).fit(tensor(X), tensor(y))
+    with pytest.raises(ValueError, match="features"):
+        model.predict(tensor(X[:, :5]))
+
+
+# -- The design and the gradient
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_every_operation_of_the_design_is_that_of_numpy(intercept, array):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 7)) + 3.0
+    here, there = as_design(X, intercept), as_design(array(X), intercept)
+    W, R = rng.standard_normal((7 + intercept, 3)), rng.standard_normal((60, 3))
+    s, rows = rng.random(60), np.array([1, 4, 5])
+    with_ones = np.append(rows, 7) if intercept else rows
+    assert_allclose(host(there.scores(W)), here.scores(W))
+    assert_allclose(there.pull(array(R)), here.pull(R))
+    assert_allclose(there.pull(array(R), with_ones), here.pull(R, with_ones))
+    assert_allclose(there.gram(array(s)), here.gram(s))
+    assert_allclose(there.cross(array(s), with_ones, rows), here.cross(s, with_ones, rows))
+    assert_allclose(there.cross(array(s), rows, with_ones), here.cross(s, rows, with_ones))
+    for a, b in zip(here.moments(s), there.moments(s), strict=True):
+        assert_allclose(b, a)
+    assert_allclose(there.take(rows), here.take(rows))
+    assert_allclose(there.squares(array(R**2), X.mean(axis=0)), here.squares(R**2, X.mean(axis=0)))
+    center = (s @ X / s.sum())[rows]
+    assert_allclose(there.spread(array(s), center, rows), here.spread(s, center, rows))
+    assert_allclose(there.outer(s, center, s[:3], rows), here.outer(s, center, s[:3], rows))
+
+
+def test_polynomials_on_a_device_are_those_of_numpy(array):
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    for basis in (Polynomial(2), Polynomial(3), Polynomial(3, interaction_only=True)):
+        basis.fit(X, np.ones(20))
+        assert_allclose(host(basis.transform(array(X))), basis.transform(X))
+        assert_allclose(host(basis.transform(array(X), np.array([2, 4]))), basis.transform(X, np.array([2, 4])))
+
+
+KERNEL_CHECK = """
+import os
+os.environ["TRITON_INTERPRET"] = "1"
+import array_api_compat.torch as xp, torch
+from smaller.design.kernels import Cut, KernelGradient
+from smaller.design.gradient import LossGradient
+torch.manual_seed(0)
+for n, d, k, reference, offset in ((70, 20, 10, False, False), (40, 17, 3, True, True), (33, 9, 1, True, False)):
+    X, y = torch.randn(n, d), torch.randint(0, k + reference, (n,))
+    Y, s = (y[:, None] == torch.arange(k)).double(), torch.rand(n, dtype=torch.float64)
+    known = torch.randn(n, k, dtype=torch.float64) if offset else None
+    W, b = torch.randn(d, k, dtype=torch.float64), torch.randn(1, k, dtype=torch.float64)
+    exact = LossGradient(xp, X, Y, s, known, reference, torch.float64)(W, b)
+    found = KernelGradient(X, Y, s, known, reference, Cut((32, 16, 4, 2), (16, 16, 4, 2)))(W, b)
+    for a, b in zip(exact, found, strict=True):
+        assert a.shape == b.shape
+        assert float((a - b).abs().max()) < 1e-5 * float(a.abs().max()), (n, d, k)
+"""
+
+
+@pytest.mark.skipif("cuda" in DEVICES, reason="the device itself is asked below")
+def test_the_kernels_give_the_gradient():
+    """In Triton's interpreter, so that no device is needed."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    done = subprocess.run([sys.executable, "-c", KERNEL_CHECK], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.skipif("cuda" not in DEVICES, reason="no CUDA device")
+@pytest.mark.parametrize(("k", "reference"), [(10, False), (3, True), (1, True), (40, False)])
+def test_the_kernels_give_the_gradient_on_the_device(k, reference):
+    import array_api_compat.torch as xp
+
+    from smaller.design.gradient import LossGradient
+    from smaller.design.kernels import KernelGradient
+
+    torch.manual_seed(0)
+    X = torch.randn(5003, 301, device="cuda")
+    y = torch.randint(0, k + reference, (5003,), device="cuda")
+    Y, s = (y[:, None] == torch.arange(k, device="cuda")).double(), torch.rand(5003, dtype=torch.float64, device="cuda")
+    W = 0.1 * torch.randn(301, k, dtype=torch.float64, device="cuda")
+    b = torch.randn(1, k, dtype=torch.float64, device="cuda")
+    exact = LossGradient(xp, X, Y, s, None, reference, torch.float64)(W, b)
+    found = KernelGradient(X, Y, s, None, reference)(W, b)
+    for a, e in zip(found, exact, strict=True):
+        assert float((a - e).abs().max()) < 2e-6 * float(e.abs().max())
+
+
+def test_numpy_fits_import_neither_torch_nor_array_api_compat():
+    code = (
+        "import sys, numpy as np, smaller\n"
+        "X = np.random.default_rng(0).standard_normal((40, 3))\n"
+        "smaller.SMLR(1.0).fit(X, X[:, 0] > 0).predict(X)\n"
+        "assert not {'torch', 'array_api_compat', 'triton', 'cupy'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
