@@ -18,6 +18,7 @@ LAYERS = [
     {"laplace"},
     {"solvers"},
     {"encoding", "selection", "posterior_evidence", "comparison", "decision"},
+    {"distributed"},
     {"estimator"},
     {"regression"},
     {"multinomial", "adaptive", "dualspace", "relevance", "recovery", "gated"},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from scipy.sparse import issparse
 
-from .columns import Design
+from .columns import Design, Moments
 from .dense import DenseDesign
 from .lazy import LazyDesign
 from .sparse import SparseDesign
 
-__all__ = ["DenseDesign", "Design", "LazyDesign", "SparseDesign", "as_design"]
+__all__ = ["DenseDesign", "Design", "LazyDesign", "Moments", "SparseDesign", "as_design"]
 
 
 def as_design(Phi, intercept: bool = False) -> Design:
