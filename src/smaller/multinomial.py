@@ -357,4 +357,6 @@ class RMLR(MultinomialModel):
     def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
         if self.lam != "evidence":
             return super()._solve(objective, classes)
+        if isinstance(objective, SummedPosterior):
+            raise ValueError("lam='evidence' needs the data in memory, not a Dask collection; give lam a number.")
         return most_evident_ridge(objective, self._start(objective, classes), self.tol, self.max_iter or 200)

@@ -13,15 +13,15 @@ FAN_IN = 8  # how many partial sums are added at a time
 
 
 class Passes:
-    """The blocks of X and of what belongs to its rows, with a count of how often X was read."""
+    """Blocks of rows, (X, y, weight, offset) each, with a count of how often they were read."""
 
     def __init__(self, blocks: list[tuple[Any, ...]]):
         self.blocks = blocks
         self.count = 0
         self.client = _active_client()
 
-    def total(self, function: Callable, combine: Callable, task: Any, reads: bool = True) -> Any:
-        """combine([...]) over function(X, y, weight, offset, task) of every block; `reads` is False if X is not read.
+    def total(self, function: Callable, combine: Callable, task: Any) -> Any:
+        """combine([...]) over function(X, y, weight, offset, task) of every block.
 
         The task travels inside the graph, so that a worker that comes to replace a lost one is told it as well.
         """
@@ -29,10 +29,10 @@ class Passes:
 
         told = delayed(task, traverse=False, pure=False)
         apply, add = delayed(function, pure=False), delayed(combine, pure=False)
-        level = [apply(*(block if reads else (None, *block[1:])), told) for block in self.blocks]
+        level = [apply(*block, told) for block in self.blocks]
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-        self.count += reads
+        self.count += 1
         return self._compute(level[0])
 
     def _compute(self, root: Any) -> Any:

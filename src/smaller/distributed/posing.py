@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..basis import Linear, Polynomial
 from ..encoding import centred_offset, class_weights, encode
-from .lazy import aligned_blocks, is_frame, matrix_blocks
+from .lazy import is_frame, label_blocks, row_blocks
 from .objective import Blocks
 from .passes import Passes
 from .sums import Labels, Moments, Task, find_labels, find_moments, join_labels, join_moments
@@ -40,10 +40,10 @@ def pose(X, y, sample_weight, offset, basis, class_weight, reference: bool, inte
         )
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    blocks = matrix_blocks(X)
-    others = [(y, "y"), (sample_weight, "sample_weight"), (offset, "offset")]
-    passes = Passes(list(zip(blocks, *(aligned_blocks(v, X, len(blocks), name) for v, name in others), strict=True)))
-    found = passes.total(find_labels, join_labels, None, reads=False)
+    blocks = row_blocks(X, y, sample_weight, offset)
+    # Labels are found without reading X.
+    found = Passes(label_blocks(blocks, y, sample_weight)).total(find_labels, join_labels, None)
+    passes = Passes(blocks)
     if not len(found.classes):
         raise ValueError("There is no sample of positive weight; at least one is needed.")
     classes, codes = encode(found.classes)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .lazy import aligned_blocks, is_frame, matrix_blocks
+from .lazy import is_frame, row_blocks
 from .passes import Passes
 from .sums import _vector, _weight, add
 
@@ -25,10 +25,7 @@ def by_blocks(function: Callable, X: Any, columns: int | None, dtype: Any) -> An
 
 def fraction_correct(predict: Callable, X: Any, y: Any, sample_weight: Any) -> float:
     """The weighted fraction of rows whose label is predicted; only two sums leave a block."""
-    blocks = matrix_blocks(X)
-    cut = [aligned_blocks(v, X, len(blocks), name) for v, name in ((y, "y"), (sample_weight, "sample_weight"))]
-    rows = [(*block, None) for block in zip(blocks, *cut, strict=True)]
-    right, total = Passes(rows).total(_count, add, predict)
+    right, total = Passes(row_blocks(X, y, sample_weight, None)).total(_count, add, predict)
     if not total > 0:
         raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
     return float(right / total)

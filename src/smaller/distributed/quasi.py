@@ -44,6 +44,9 @@ class QuasiNewton:
     def asks(self, W: np.ndarray, before: SummedPoint | None) -> None:
         """No Hessian."""
 
+    def widened(self, point: SummedPoint) -> None:
+        """There is nothing to widen."""
+
     def learn(self, point: SummedPoint, moved: SummedPoint) -> bool:
         """Remember how the gradient of the likelihood changed, over trial steps that failed as well."""
         D = moved.W - point.W

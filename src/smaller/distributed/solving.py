@@ -89,7 +89,8 @@ def _first_point(objective: SummedPosterior, W: np.ndarray, steps) -> SummedPoin
     d = objective.design.d
     point = _known(objective, W)
     if not W[:d].any() and (point is None or point.violation > 1.0) and objective.drawn is not None:
-        W, point = objective.drawn.guess(objective.prior), None
+        guess = objective.drawn.guess(objective.prior)
+        W, point = (guess, None) if guess[:d].any() else (W, point)
     point = point or objective.at(objective.centred(W), steps.asks(W, None))
     if objective.offset is None and objective.design.intercept and W[:d].any():
         share = objective.class_weight / objective.total
@@ -115,6 +116,10 @@ def _step(objective: SummedPosterior, point: SummedPoint, steps, limit: int) -> 
     for attempt in range(ATTEMPTS):
         D = target - point.W
         slope = float((point.G * D).sum()) + _l1_change(objective, point.W, target)
+        if not slope < -ROUNDING * abs(point.value) and attempt == 0:
+            wider = steps.widened(point)
+            if wider is not None:
+                return wider
         if not slope < 0:
             return None
         W = target if length == 1.0 else point.W + length * D
@@ -167,6 +172,11 @@ class _Newton:
             near = near[np.argpartition(pressing.ravel()[near], -room)[-room:]]
         must.flat[near] = True
         return must
+
+    def widened(self, point: SummedPoint) -> SummedPoint | None:
+        """The same point with the Hessian of the weights that want to move, where these were not foreseen."""
+        wanted = self.asks(point.W, point)
+        return None if (wanted <= point.active).all() else self.objective.at(point.W, wanted | point.active)
 
     def proposal(self, point: SummedPoint) -> np.ndarray:
         """Where the quadratic model on the working set is least."""

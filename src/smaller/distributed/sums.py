@@ -103,8 +103,8 @@ class Task(NamedTuple):
 def find_moments(X, y, weight, offset, task: Task) -> Moments:
     """Of one block; here X is checked, once."""
     block = _Block(X, y, weight, offset, task, check=True)
-    X, s, total = block.X, block.s, float(block.s.sum())
-    d, m = X.shape[1], len(task.classes)
+    s, total = block.s, float(block.s.sum())
+    d, m = task.basis.n_columns_, len(task.classes)
     by_class = np.zeros((d, m))
     if not total:
         return Moments(0.0, np.zeros(d), np.zeros(d), np.zeros(d), by_class, [])
