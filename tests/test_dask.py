@@ -277,6 +277,22 @@ def test_a_data_frame_keeps_its_names_and_predicts_lazily(here, tmp_path):
         model.predict(inputs.rename(columns={"q0": "other"}))
 
 
+def test_tables_with_empty_parts_whole_numbers_and_weights(here):
+    """As filters and databases leave them."""
+    X, y = data(n=300, p=4)
+    frame = pd.DataFrame(np.round(X), columns=list("abcd")).astype({"a": "Int64", "b": "int32"}).assign(tree=y)
+    frame["row"], frame["weight"] = np.arange(len(y)), np.arange(len(y)) % 3
+    table = dd.from_pandas(frame, npartitions=6)
+    table = table[(table["row"] < 100) | (table["row"] >= 200)]
+    rows = np.r_[:100, 200:300]
+    model = SMLR(lam=2.0).fit(table[list("abcd")], table["tree"], sample_weight=table["weight"])
+    known = SMLR(lam=2.0).fit(np.round(X)[rows], y[rows], sample_weight=frame["weight"].to_numpy()[rows])
+    assert model.objective_ == pytest.approx(known.objective_, rel=1e-6)
+    frame.loc[7, "a"] = pd.NA
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        SMLR().fit(dd.from_pandas(frame[list("abcd")], npartitions=2), dd.from_pandas(frame["tree"], npartitions=2))
+
+
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("method", ["decision_function", "predict", "predict_proba", "predict_log_proba", "transform"])
 def test_predictions_are_lazy(method, m):

@@ -23,7 +23,7 @@ class RejectionWarning(UserWarning):
 
 
 class FitInterrupted(RuntimeError):  # noqa: N818 (it is not the fit's error)
-    """The cluster that a fit ran on is gone; ``model`` is the model as it was after the last pass over the data."""
+    """The cluster that a fit ran on is gone; ``model`` is the model after the last pass over the data, or None."""
 
     model = None
 

@@ -60,7 +60,8 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Inputs. float32 is kept, sparse matrices are never densified.
+            Inputs. float32 is kept, sparse matrices are never densified. `SMLR`, `RMLR` and `SBMLR` also take Dask
+            arrays (of dense or sparse blocks) and data frames, whose rows stay where they are.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional

@@ -228,6 +228,8 @@ class SMLR(SparseMultinomialModel):
         Largest violation of the optimality conditions, relative to the penalty.
     objective_ : float
     n_iter_ : int
+    n_passes_ : int
+        With Dask input, how often the rows of X were read.
     status_ : str
     history_ : list
         Objective, violation, gap, support size and seconds of each iteration.

@@ -60,8 +60,9 @@ class Passes:
 
 def _sentence(count: int, why: str) -> str:
     return (
-        f"The cluster was lost in pass {count} over the data ({why.strip().splitlines()[0]}). What had been reached is "
-        "in this error's `model`: on a new cluster, error.model.set_params(warm_start=True).fit(X, y) goes on from it."
+        f"The cluster was lost in pass {count} over the data ({why.strip().splitlines()[0]}). This error's `model` is "
+        "the model after the last whole pass, from which SMLR and RMLR go on: "
+        "error.model.set_params(warm_start=True).fit(X, y)."
     )
 
 

@@ -368,7 +368,10 @@ class _Block:
 def _matrix(X):
     if sparse.issparse(X):
         return X if X.format == "csr" else X.tocsr()
-    return np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    if hasattr(X, "to_numpy"):  # a frame, whose columns may be of types that are not NumPy's
+        single = all(kind == np.float32 for kind in X.dtypes)
+        return X.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
+    return np.asarray(X)
 
 
 def _vector(y, name: str) -> np.ndarray:
