@@ -200,11 +200,10 @@ def table(found: list[dict]) -> str:
     ]
     for part in PARTS:
         for row in (row for row in found if row["part"] == part):
-            message, peak = row["message_bytes"] / 1024, row["worker_peak_gib"]
-            lines.append(
-                f"| {part} | {row['n']:,} | {row['p']:,} | {row['m']} | {row['workers']} | {row['solver']} | {row['passes']} | "
-                f"{row['gap']:.0e} | {row['worker_cpu_per_pass']:.2f} | {message:,.0f} KiB | {peak:.2f} GiB |"
-            )
+            shape = f"{row['n']:,} | {row['p']:,} | {row['m']} | {row['workers']}"
+            reached = f"{row['solver']} | {row['passes']} | {row['gap']:.0e}"
+            cost = f"{row['worker_cpu_per_pass']:.2f} | {row['message_bytes'] / 1024:,.0f} KiB"
+            lines.append(f"| {part} | {shape} | {reached} | {cost} | {row['worker_peak_gib']:.2f} GiB |")
     return "\n".join(lines)
 
 
