@@ -1,6 +1,6 @@
 """How fits on Dask collections scale: python -m benchmarks.scaling [PART ...]
 
-Parts: covtype, synthetic, rows, columns, classes, workers, sparse, parquet. Each adds its figures to
+Parts: covtype, synthetic, rows, columns, classes, workers, sparse, memory, parquet, block. Each adds its figures to
 results/scaling.json; `parquet` writes six GiB into a temporary folder. Seconds are those of a clock and depend on what
 else the machine does; CPU seconds do so less.
 """
@@ -14,6 +14,7 @@ import resource
 import sys
 import tempfile
 import time
+from functools import lru_cache
 from pathlib import Path
 
 import dask
@@ -25,8 +26,9 @@ from distributed import Client, LocalCluster
 from scipy import sparse
 
 from smaller import SMLR, datasets, path
+from smaller.basis import Linear
 from smaller.distributed.passes import Passes
-from smaller.distributed.sums import evaluate
+from smaller.distributed.sums import Task, evaluate, find_moments
 
 RESULT = Path(__file__).with_name("results") / "scaling.json"
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"
@@ -69,7 +71,7 @@ def artificial(n: int, p: int, m: int, make=dense_block):
     sizes = [min(BLOCK, n - i) for i in range(0, n, BLOCK)]
     W = weights(p, m)
     blocks = [dask.delayed(make)(i, rows, p) for i, rows in enumerate(sizes)]
-    meta = np.empty((0, 0)) if make is dense_block else sparse.csr_array((0, 0))
+    meta = sparse.csr_array((0, 0)) if make is sparse_block else np.empty((0, 0))
     X = da.concatenate([da.from_delayed(b, (r, p), dtype=float, meta=meta) for b, r in zip(blocks, sizes, strict=True)])
     y = [
         da.from_delayed(dask.delayed(labels)(b, W, i), (r,), dtype=int)
@@ -158,6 +160,32 @@ def sweep(part: str, shapes: list[tuple[int, int, int]], make=dense_block, solve
     return run
 
 
+@lru_cache(maxsize=4)
+def base_block(seed: int, rows: int, p: int) -> np.ndarray:
+    """Rows that a worker need not draw anew each time."""
+    return dense_block(seed, rows, p)
+
+
+def stretched_block(seed: int, rows: int, p: int) -> np.ndarray:
+    """Cheap to make again in every pass, as a block that is read from a file would be."""
+    return base_block(seed % 4, rows, p) * (1 + 1e-3 * np.sin(seed))
+
+
+def memory(client: Client) -> list[dict]:
+    """Six GiB in blocks that are made anew in every pass, on workers of 1.5 GiB each."""
+    n, p, m = 8_100_000, 100, 3
+    X, y = artificial(n, p, m, stretched_block)
+    facts = {"part": "memory", "n": n, "p": p, "m": m, "workers": 2, "memory_limit": "1.5 GiB"}
+    facts["data_gib"] = round(X.nbytes / 2**30, 2)
+    return [measure(client, X, y, lam=one_block_strength(n, p, m), **facts)]
+
+
+def one_block_strength(n: int, p: int, m: int) -> float:
+    """The largest strength grows with the rows: that of one block tells it well enough."""
+    X = dense_block(0, BLOCK, p)
+    return float(FRACTION * path(X, labels(X, weights(p, m), 0), 1).lams[0] * n / BLOCK)
+
+
 def parquet(client: Client) -> list[dict]:
     """Six GiB of Parquet on workers of 1.5 GiB each."""
     n, p, m = 8_050_000, 100, 3
@@ -174,10 +202,43 @@ def parquet(client: Client) -> list[dict]:
         table = dd.read_parquet(folder)
         facts = {"part": "parquet", "n": n, "p": p, "m": m, "workers": 2, "memory_limit": "1.5 GiB"}
         facts["data_gib"] = round(size / 2**30, 2)
-        # The largest strength grows with the rows: that of one block tells it well enough.
-        block = dense_block(0, BLOCK, p)
-        lam = float(FRACTION * path(block, labels(block, W, 0), 1).lams[0] * n / BLOCK)
+        lam = one_block_strength(n, p, m)
         return [measure(client, table.drop(columns="label"), table["label"], lam=lam, **facts)]
+
+
+def block(client: Client) -> list[dict]:
+    """CPU nanoseconds that one row of one block costs in a pass, without Dask around it."""
+    shapes = [(25_000, 100, 3, dense_block), (25_000, 100, 10, dense_block), (5_000, 1_000, 10, dense_block)]
+    shapes += [(25_000, 100_000, 3, sparse_block), (25_000, 100_000, 10, sparse_block)]
+    return [block_cost(*shape) for shape in shapes]
+
+
+def block_cost(n: int, p: int, m: int, make, unknowns: int = 300) -> dict:
+    """Of the pass that measures columns, of a gradient, and of a Hessian of so many unknowns on top."""
+    X, W = make(0, n, p), weights(p, m)
+    y, each = labels(X, W, 0), unknowns // m
+    task = Task(Linear().fit(X, np.ones(n)), np.arange(m), np.ones(m), m, center=np.zeros(p), W=W / 3, b=np.zeros(m))
+    curved = task._replace(active=(np.tile(np.arange(each), m), np.repeat(np.arange(m), each)))
+    cost = {}
+    kinds = {"moments": (find_moments, task), "gradient": (evaluate, task), "both": (evaluate, curved)}
+    for name, (function, told) in kinds.items():
+        spent = []
+        for _ in range(3):
+            began = time.process_time()
+            function(X, y, None, None, told)
+            spent.append(time.process_time() - began)
+        cost[name] = min(spent) / n * 1e9
+    return {
+        "part": "block",
+        "kind": make.__name__.partition("_")[0],
+        "n": n,
+        "p": p,
+        "m": m,
+        "entries": float(X.nnz / n) if sparse.issparse(X) else p,
+        "ns_moments": round(cost["moments"]),
+        "ns_gradient": round(cost["gradient"]),
+        "ns_hessian": round(cost["both"] - cost["gradient"]),
+    }
 
 
 PARTS = {
@@ -188,7 +249,9 @@ PARTS = {
     "classes": (sweep("classes", [(50_000, 50, m) for m in (2, 4, 8, 16)]), 2, "0"),
     "workers": (sweep("workers", [(200_000, 50, 3)], workers=1), 1, "0"),
     "sparse": (sweep("sparse", [(100_000, 20_000, 3), (100_000, 100_000, 3)], sparse_block), 2, "0"),
+    "memory": (memory, 2, "1.5GiB"),
     "parquet": (parquet, 2, "1.5GiB"),
+    "block": (block, 1, "0"),
 }
 
 
@@ -198,12 +261,20 @@ def table(found: list[dict]) -> str:
         "| | rows | columns | classes | workers | solver | passes | gap | CPU s / pass | message | worker memory |",
         "|---|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|",
     ]
-    for part in PARTS:
+    for part in (part for part in PARTS if part != "block"):
         for row in (row for row in found if row["part"] == part):
             shape = f"{row['n']:,} | {row['p']:,} | {row['m']} | {row['workers']}"
             reached = f"{row['solver']} | {row['passes']} | {row['gap']:.0e}"
             cost = f"{row['worker_cpu_per_pass']:.2f} | {row['message_bytes'] / 1024:,.0f} KiB"
             lines.append(f"| {part} | {shape} | {reached} | {cost} | {row['worker_peak_gib']:.2f} GiB |")
+    lines += [
+        "",
+        "| one block, CPU ns / row | columns | entries in a row | classes | moments | gradient | Hessian of 300 |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in (row for row in found if row["part"] == "block"):
+        size = f"{row['kind']} | {row['p']:,} | {row['entries']:.0f} | {row['m']}"
+        lines.append(f"| {size} | {row['ns_moments']:,} | {row['ns_gradient']:,} | {row['ns_hessian']:,} |")
     return "\n".join(lines)
 
 
