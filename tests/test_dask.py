@@ -152,6 +152,19 @@ def test_the_optimum_on_a_cluster_is_that_in_memory(kind, cluster):
     assert there.coef_[away].all()
 
 
+@pytest.mark.parametrize("hessian", [3000, 30, 5])
+@pytest.mark.parametrize("solver", ["auto", "bound"])
+def test_sparse_blocks_by_every_way(solver, hessian, here, monkeypatch):
+    """Whole Hessian, that of a working set, and none at all; columns are centred without being densified."""
+    monkeypatch.setattr(solving, "HESSIAN", hessian)
+    X, y = data(n=600, p=15)
+    X = X * (np.random.default_rng(4).random(X.shape) < 0.3)
+    model = SMLR(lam=5.0, standardize=True, solver=solver)
+    there = SMLR(lam=5.0, standardize=True, solver=solver).fit(sparse_blocks(X), y)
+    same_optimum(model, there, sparse.csr_array(X), y)
+    same_optimum(RMLR(lam=5.0), RMLR(lam=5.0, solver=solver).fit(sparse_blocks(X), y), X, y)
+
+
 def test_a_weight_is_a_repetition(here):
     X, y = data(n=400)
     weight = np.random.default_rng(1).integers(0, 3, len(y))

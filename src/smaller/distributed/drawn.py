@@ -13,7 +13,7 @@ from ..likelihoods import Multinomial
 from ..objective import Posterior
 from ..priors import ElasticNet
 from ..solvers.newton import newton
-from .sums import Draw
+from .measuring import Draw
 
 GUESS = 1e-3  # relative duality gap of a first guess: the rows do not know better
 

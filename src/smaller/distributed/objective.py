@@ -11,10 +11,12 @@ from ..design import Design, Moments
 from ..likelihoods import Multinomial
 from ..objective import FREE_TOLERANCE, Posterior
 from ..priors import ElasticNet
+from .block import Task
 from .drawn import DrawnRows
+from .measuring import Moments as SummedMoments
+from .measuring import add, find_gram
 from .passes import Passes
-from .sums import SHRINKAGES, Sums, Task, add, evaluate, find_gram, join
-from .sums import Moments as SummedMoments
+from .sums import SHRINKAGES, Sums, evaluate, join
 
 ROWS_PER_UNKNOWN = 200  # so many rows tell the curvature well enough for Newton's steps
 

@@ -10,10 +10,11 @@ from scipy import sparse
 
 from ..basis import Linear, Polynomial
 from ..encoding import centred_offset, class_weights, encode
+from .block import Task
 from .lazy import is_frame, label_blocks, row_blocks
+from .measuring import Labels, Moments, find_labels, find_moments, join_labels, join_moments
 from .objective import Blocks
 from .passes import Passes
-from .sums import Labels, Moments, Task, find_labels, find_moments, join_labels, join_moments
 
 DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # at most, for a first guess on the client
 LEAST_PER_CLASS = 20

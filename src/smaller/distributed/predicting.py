@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .block import as_vector, as_weight
 from .lazy import is_frame, row_blocks
+from .measuring import add
 from .passes import Passes
-from .sums import _vector, _weight, add
 
 
 def by_blocks(function: Callable, X: Any, columns: int | None, dtype: Any) -> Any:
@@ -32,6 +33,6 @@ def fraction_correct(predict: Callable, X: Any, y: Any, sample_weight: Any) -> f
 
 
 def _count(X, y, weight, offset, predict) -> np.ndarray:
-    y = _vector(y, "y")
-    s = _weight(weight, len(y))
+    y = as_vector(y, "y")
+    s = as_weight(weight, len(y))
     return np.array([s @ (predict(X) == y), s.sum()])

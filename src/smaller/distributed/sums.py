@@ -1,187 +1,19 @@
-"""What happens on a worker: sums over the rows of one block, small whatever the number of rows."""
+"""The objective at a point, on a worker: sums over the rows of one block, small whatever the number of rows."""
 
 from __future__ import annotations
 
-import zlib
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..likelihoods import Multinomial
-
-PART_BYTES = 2**24  # a block is worked on in parts of this size, so that temporaries stay small beside it
-MOST_CLASSES = 10_000
+from .block import Block, Task
+from .measuring import add
 
 # Where, between the labels (0) and the fitted probabilities (1), the entropy of the dual point is known. It is concave,
 # so that chords between these lie below it.
 SHRINKAGES = 1.0 - np.array([1.0, 0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 0.0])
-
-
-# -- Labels, which do not need X
-
-
-class Labels(NamedTuple):
-    """The distinct labels of positive weight, sorted, the weight and the number of rows of each, and of all rows."""
-
-    classes: np.ndarray
-    weight: np.ndarray
-    number: np.ndarray
-    rows: int
-
-
-def find_labels(X, y, weight, offset, task) -> Labels:
-    """Of one block."""
-    y = _vector(y, "y")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError("y contains NaN or infinity; every sample needs a label.")
-    s = _weight(weight, len(y))
-    classes, codes = np.unique(y[s > 0], return_inverse=True)
-    if len(classes) > MOST_CLASSES:
-        raise ValueError(f"y has more than {MOST_CLASSES} distinct values in one block; is it a class label?")
-    weight = np.bincount(codes, weights=s[s > 0], minlength=len(classes))
-    return Labels(classes, weight, np.bincount(codes, minlength=len(classes)), len(y))
-
-
-def join_labels(found: list[Labels]) -> Labels:
-    """Of several blocks."""
-    values = [each.classes for each in found if len(each.classes)]
-    classes = np.unique(np.concatenate(values)) if values else found[0].classes
-    weight, number = np.zeros((2, len(classes)))
-    for each in found:
-        at = np.searchsorted(classes, each.classes)
-        weight[at] += each.weight
-        number[at] += each.number
-    return Labels(classes, weight, number, sum(each.rows for each in found))
-
-
-# -- Moments of the columns
-
-
-class Draw(NamedTuple):
-    """A few rows, for a first guess on the client: columns of the basis, label positions, weights, offset."""
-
-    Z: Any
-    codes: np.ndarray
-    s: np.ndarray
-    offset: np.ndarray | None
-
-
-class Moments(NamedTuple):
-    """Of the columns: total weight, weighted mean, spread about it, sum of |x|, and the sum of each class (d, m)."""
-
-    total: float
-    mean: np.ndarray
-    spread: np.ndarray
-    mass: np.ndarray
-    by_class: np.ndarray
-    drawn: list[Draw]
-
-
-class Task(NamedTuple):
-    """What a worker is told: how rows become columns and labels codes, and the point that is asked about."""
-
-    basis: Any
-    classes: np.ndarray
-    factor: np.ndarray  # of the weight of each class, (m,)
-    k: int
-    offset_columns: Any = None  # turns an offset into columns of the objective
-    share: np.ndarray | None = None  # of the rows of each class, to be drawn, (m,)
-    center: Any = None  # subtracted from the columns, (d,)
-    W: Any = None  # (d, k), and the intercepts of centred columns:
-    b: Any = None
-    thin: int = 1  # one in so many rows is enough for the Hessian
-    active: Any = None  # row and class of the weights whose Hessian is asked for
-
-    @property
-    def reference(self) -> bool:
-        """Whether a further class has score 0."""
-        return self.k < len(self.classes)
-
-
-def find_moments(X, y, weight, offset, task: Task) -> Moments:
-    """Of one block; here X is checked, once."""
-    block = _Block(X, y, weight, offset, task, check=True)
-    s, total = block.s, float(block.s.sum())
-    d, m = task.basis.n_columns_, len(task.classes)
-    by_class = np.zeros((d, m))
-    if not total:
-        return Moments(0.0, np.zeros(d), np.zeros(d), np.zeros(d), by_class, [])
-    mean, spread, mass = np.zeros((3, d))
-    for part in block.parts():
-        Z, w = block.columns(part), s[part]
-        mean += Z.T @ w
-        mass += abs(Z).T @ w
-        own = np.zeros((len(w), m))
-        own[np.arange(len(w)), block.codes[part]] = w
-        by_class += Z.T @ own
-    mean /= total
-    for part in block.parts():
-        Z, w = block.columns(part), s[part]
-        if sparse.issparse(Z):
-            stored = np.bincount(Z.indices, weights=np.repeat(w, np.diff(Z.indptr)), minlength=d)
-            away = (Z.data - mean[Z.indices]) ** 2 * np.repeat(w, np.diff(Z.indptr))
-            spread += np.bincount(Z.indices, weights=away, minlength=d) + (w.sum() - stored) * mean**2
-        else:
-            spread += np.square(Z - mean).T @ w
-    return Moments(total, mean, spread, mass, by_class, _draw(block, task))
-
-
-def _draw(block: _Block, task: Task) -> list[Draw]:
-    """The rows of a block that go to the client: by chance, but always the same of the same block."""
-    if task.share is None:
-        return []
-    seed = zlib.crc32(np.ascontiguousarray(block.codes).tobytes() + np.float64(block.X.sum()).tobytes())
-    lot = np.random.default_rng(seed).random(len(block.s))
-    rows = np.flatnonzero((lot < task.share[block.codes]) & (block.s > 0))
-    codes = block.codes[rows]
-    offset = None if block.offset is None else block.offset[rows]
-    Z = block.basis.transform(block.X[rows])
-    return [Draw(Z, codes, block.s[rows] / task.share[codes], offset)] if len(rows) else []
-
-
-def join_moments(found: list[Moments]) -> Moments:
-    """Of several blocks, without loss of digits (Chan, Golub & LeVeque 1983)."""
-    return reduce(_join_two, found)
-
-
-def _join_two(a: Moments, b: Moments) -> Moments:
-    total = a.total + b.total
-    share = b.total / total if total else 0.0
-    step = b.mean - a.mean
-    return Moments(
-        total,
-        a.mean + share * step,
-        a.spread + b.spread + a.total * share * step**2,
-        a.mass + b.mass,
-        a.by_class + b.by_class,
-        a.drawn + b.drawn,
-    )
-
-
-def find_gram(X, y, weight, offset, task: Task) -> np.ndarray:
-    """C^T diag(s) C of the centred columns, (d, d)."""
-    block = _Block(X, y, weight, offset, task)
-    K: Any = 0.0
-    for part in block.parts():
-        Z, w = block.columns(part), block.s[part]
-        if sparse.issparse(Z):
-            # sum s x x^T - mean-corrections: what is subtracted is exact because the center is common to all blocks.
-            cross = np.outer(Z.T @ w, task.center)
-            K = K + (Z.T @ (Z * w[:, None])).toarray() - cross - cross.T + w.sum() * np.outer(task.center, task.center)
-        else:
-            C = (Z - task.center) * np.sqrt(w)[:, None]
-            K = K + C.T @ C
-    return K
-
-
-def add(found: list[np.ndarray]) -> np.ndarray:
-    """The sum."""
-    return sum(found[1:], found[0])
-
-
-# -- The objective at a point
 
 
 class Sums(NamedTuple):
@@ -200,7 +32,7 @@ class Sums(NamedTuple):
 
 def evaluate(X, y, weight, offset, task: Task) -> Sums:
     """Of one block."""
-    block = _Block(X, y, weight, offset, task)
+    block = Block(X, y, weight, offset, task)
     width = 0 if task.active is None else len(task.active[0])
     return join([_evaluate(block, part, task) for part in block.parts(width)])
 
@@ -212,7 +44,7 @@ def join(found: list[Sums]) -> Sums:
     return Sums._make([*added, min(least), min(doubt)])
 
 
-def _evaluate(block: _Block, part: slice, task: Task) -> Sums:
+def _evaluate(block: Block, part: slice, task: Task) -> Sums:
     Z, s, codes, k = block.columns(part), block.s[part], block.codes[part], task.k
     W, b, center = task.W, task.b, task.center
     dense = not sparse.issparse(Z)
@@ -326,76 +158,3 @@ def _sparse_hessian(Z, where, klass, P, s, C, center: np.ndarray) -> np.ndarray:
     H[:N, N:] = B - c[:, None] * C[klass]
     H[N:, :N] = H[:N, N:].T
     return H
-
-
-# -- One block
-
-
-class _Block:
-    """Rows as the objective wants them: columns of the basis, positions of labels, weights, offset."""
-
-    def __init__(self, X, y, weight, offset, task: Task, check: bool = False):
-        X = _matrix(X)
-        y = _vector(y, "y")
-        if len(y) != X.shape[0]:
-            raise ValueError(f"A block of X has {X.shape[0]} rows but that of y has {len(y)}; they must be cut alike.")
-        if check and not np.isfinite(X.data if sparse.issparse(X) else X).all():
-            raise ValueError("X contains NaN or infinity; every entry must be finite.")
-        s = _weight(weight, len(y))
-        position = np.searchsorted(task.classes, y)
-        self.codes = np.where(s > 0, np.minimum(position, len(task.classes) - 1), 0)
-        self.s = s * task.factor[self.codes]
-        self.X, self.basis = X, task.basis
-        self.offset = None if offset is None else task.offset_columns(_offset(offset, len(y)))
-        if check:
-            width = self.columns(slice(0, 1)).shape[1]
-            if width != task.basis.n_columns_:
-                raise ValueError(f"A block of X gives {width} columns where {task.basis.n_columns_} were expected.")
-
-    def parts(self, width: int = 0) -> list[slice]:
-        """Slices of rows, small enough to copy and to have `width` more columns beside them."""
-        n, d = self.X.shape[0], max(1, self.basis.n_columns_)
-        d = 1 + self.X.nnz // max(1, n) if sparse.issparse(self.X) else max(d, width)
-        step = max(256, PART_BYTES // (8 * d))
-        return [slice(i, i + step) for i in range(0, n, step)] or [slice(0, 0)]
-
-    def columns(self, part: slice):
-        """The basis columns of some rows, in float64, dense or CSR."""
-        Z = self.basis.transform(self.X[part])
-        return sparse.csr_array(Z, dtype=np.float64) if sparse.issparse(Z) else np.asarray(Z, dtype=np.float64)
-
-
-def _matrix(X):
-    if sparse.issparse(X):
-        return X if X.format == "csr" else X.tocsr()
-    if hasattr(X, "to_numpy"):  # a frame, whose columns may be of types that are not NumPy's
-        single = all(kind == np.float32 for kind in X.dtypes)
-        return X.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
-    return np.asarray(X)
-
-
-def _vector(y, name: str) -> np.ndarray:
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, a value for each sample; got shape {y.shape}.")
-    return y
-
-
-def _weight(weight, n: int) -> np.ndarray:
-    if weight is None:
-        return np.ones(n)
-    s = _vector(weight, "sample_weight").astype(np.float64)
-    if len(s) != n:
-        raise ValueError(f"A block of y has {n} rows but that of sample_weight has {len(s)}; they must be cut alike.")
-    if not np.isfinite(s).all() or (s < 0).any():
-        raise ValueError("sample_weight must be finite and not negative.")
-    return s
-
-
-def _offset(offset, n: int) -> np.ndarray:
-    offset = np.asarray(offset, dtype=np.float64)
-    if len(offset) != n:
-        raise ValueError(f"A block of y has {n} rows but that of offset has {len(offset)}; they must be cut alike.")
-    return offset
