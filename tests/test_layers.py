@@ -19,6 +19,7 @@ LAYERS = [
     {"laplace", "accelerated"},
     {"solvers"},
     {"encoding", "selection", "posterior_evidence", "comparison", "decision"},
+    {"distributed"},
     {"estimator"},
     {"regression"},
     {"multinomial", "adaptive", "dualspace", "relevance", "recovery", "gated"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from .design import host, namespace, on_device, precision
@@ -48,7 +49,9 @@ def checked_targets(X, y, y_numeric: bool = False, multi_output: bool = False) -
 
 
 def all_finite(X) -> bool:
-    """Whether no entry is NaN or infinite; most often the sum tells."""
+    """Whether no entry is NaN or infinite; on a device, most often the sum tells."""
+    if not on_device(X):
+        return bool(np.isfinite(X.data if issparse(X) else X).all())
     xp = namespace(X)
     return bool(xp.isfinite(xp.sum(X))) or bool(xp.all(xp.isfinite(X)))
 

@@ -22,6 +22,12 @@ class RejectionWarning(UserWarning):
     """A target of the reject option cannot be met: every sample will be rejected."""
 
 
+class FitInterrupted(RuntimeError):  # noqa: N818 (it is not the fit's error)
+    """The cluster that a fit ran on is gone; ``model`` is the model after the last pass over the data, or None."""
+
+    model = None
+
+
 class ModelFileError(ValueError):
     """A file is not a model that this version can read, or a model has parts that no file can hold."""
 
@@ -42,6 +48,7 @@ class Status(Enum):
     WANDERING = (
         "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
     )
+    INTERRUPTED = "the cluster was lost after {n_iter} passes over the data; fit again with warm_start=True to go on"
     JUMP = "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does"
     SLOPING = (
         "stopped after {n_iter} iterations (max_iter) while the evidence still had a slope of {violation:.1e}, where "
@@ -88,6 +95,7 @@ __all__ = [
     "CompiledCoreWarning",
     "ConvergenceWarning",
     "EmptyModelWarning",
+    "FitInterrupted",
     "ModelFileError",
     "RejectionWarning",
     "Status",

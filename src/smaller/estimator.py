@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -9,10 +10,17 @@ from scipy import sparse
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_feature_names_in,
+    _check_n_features,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from . import _core
-from .basis import Kernel, Precomputed, as_basis
+from .basis import Kernel, Linear, Precomputed, as_basis
 from .design import Design, LazyDesign, as_design, follow, host, namespace, on_device
 from .device import (
     all_finite,
@@ -22,6 +30,7 @@ from .device import (
     most_probable,
     rows_of,
 )
+from .distributed import LazySample, by_blocks, fraction_correct, is_frame, is_lazy
 from .encoding import class_weights, encode, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .solvers import Solution, Spread
@@ -64,7 +73,8 @@ class Estimator(BaseEstimator):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Inputs. float32 is kept, sparse matrices are never densified. Where a model says so, a PyTorch tensor or
-            CuPy array is fitted where it lies, and what the fit finds lies there too.
+            CuPy array is fitted where it lies, and what the fit finds lies there too. `SMLR`, `RMLR` and `SBMLR` also
+            take Dask arrays (of dense or sparse blocks) and data frames, whose rows stay where they are.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
@@ -154,12 +164,25 @@ class Estimator(BaseEstimator):
         if self._lazy and isinstance(basis, Kernel) and not on_device(X) and 8 * n * basis.n_columns_ > LAZY_BYTES:
             return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
         Phi = basis.transform(X)
-        if not (all_finite(Phi) if on_device(Phi) else np.isfinite(Phi.data if sparse.issparse(Phi) else Phi).all()):
+        # X itself was checked already, without a temporary of its size.
+        if Phi is not X and not all_finite(Phi):
             name = type(basis).__name__
             raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
         return as_design(Phi, self.fit_intercept)
 
-    def _scale(self, sample: Sample) -> np.ndarray:
+    def _note_inputs(self, X, reset: bool = True) -> None:
+        """Number and names of the inputs of a Dask collection: kept, or compared with those kept."""
+        seen = X._meta if is_frame(X) else np.empty((0, int(X.shape[1])))
+        _check_feature_names(self, seen, reset=reset)
+        _check_n_features(self, seen, reset=reset)
+
+    def _lazily(self, method: str, X, columns: int | None, dtype):
+        """A method applied to each block of a Dask collection, when its result is asked for."""
+        check_is_fitted(self)
+        self._note_inputs(X, reset=False)
+        return by_blocks(partial(_call, self, method), X, columns, dtype)
+
+    def _scale(self, sample: Sample | LazySample) -> np.ndarray:
         """Weighted standard deviations of the design's columns (about 0 when there is no intercept)."""
         moments, total, d = sample.design.moments(sample.weight), sample.weight.sum(), sample.design.d
         square = moments.mean[:d] ** 2
@@ -212,7 +235,7 @@ class Estimator(BaseEstimator):
             return Phi @ follow(kept.T, Phi) + follow(np.atleast_1d(intercept), Phi)
         return np.asarray(Phi @ kept.T, dtype=np.float64) + intercept
 
-    def _keep(self, sample: Sample, coef: np.ndarray, intercept) -> None:
+    def _keep(self, sample: Sample | LazySample, coef: np.ndarray, intercept) -> None:
         """Take over the weights, and what goes with those that are not zero."""
         self.basis_ = sample.basis
         self.coef_, self.intercept_ = coef, intercept
@@ -238,6 +261,10 @@ class Estimator(BaseEstimator):
         return self
 
 
+def _call(model, method: str, X):
+    return getattr(model, method)(X)
+
+
 class ClassificationModel(ClassifierMixin, Estimator):
     """Models with scores: log odds of the second of two classes, or one score for each class of a softmax."""
 
@@ -255,8 +282,17 @@ class ClassificationModel(ClassifierMixin, Estimator):
 
         return self._sample(X, y, sample_weight, offset, prepare), found[0]
 
+    def _lazily_without(self, offset, method: str, X, columns: int | None, dtype):
+        if offset is not None:
+            raise ValueError("offset is not taken with Dask input here; add it to decision_function(X) instead.")
+        return self._lazily(method, X, columns, dtype)
+
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores: log odds of the second class, (n_samples,), or one column for each class."""
+        if is_lazy(X):
+            check_is_fitted(self)
+            rows = len(self.intercept_)
+            return self._lazily_without(offset, "decision_function", X, None if rows == 1 else rows, np.float64)
         F = self._scores(X)
         if offset is not None:
             F = F + follow(prediction_offset(host(offset), *F.shape), F)
@@ -264,6 +300,9 @@ class ClassificationModel(ClassifierMixin, Estimator):
 
     def predict(self, X, offset=None) -> np.ndarray:
         """The most probable class of each sample."""
+        if is_lazy(X):
+            check_is_fitted(self)
+            return self._lazily_without(offset, "predict", X, None, self.classes_.dtype)
         F = self.decision_function(X, offset)
         if on_device(F):
             return most_probable(F, self.classes_)
@@ -271,6 +310,9 @@ class ClassificationModel(ClassifierMixin, Estimator):
 
     def predict_proba(self, X, offset=None) -> np.ndarray:
         """Class probabilities, (n_samples, n_classes)."""
+        if is_lazy(X):
+            check_is_fitted(self)
+            return self._lazily_without(offset, "predict_proba", X, len(self.classes_), np.float64)
         F = self.decision_function(X, offset)
         if on_device(F):
             return namespace(F).exp(log_probabilities(F))
@@ -278,6 +320,9 @@ class ClassificationModel(ClassifierMixin, Estimator):
 
     def predict_log_proba(self, X, offset=None) -> np.ndarray:
         """Logarithms of the class probabilities, finite where the probabilities round to 0."""
+        if is_lazy(X):
+            check_is_fitted(self)
+            return self._lazily_without(offset, "predict_log_proba", X, len(self.classes_), np.float64)
         F = self.decision_function(X, offset)
         if on_device(F):
             return log_probabilities(F)
@@ -285,6 +330,9 @@ class ClassificationModel(ClassifierMixin, Estimator):
 
     def score(self, X, y, sample_weight=None, offset=None) -> float:
         """The fraction of samples whose class is predicted."""
+        if is_lazy(X):
+            self._lazily_without(offset, "predict", X, None, None)
+            return fraction_correct(partial(_call, self, "predict"), X, y, sample_weight)
         return float(accuracy_score(host(y), host(self.predict(X, offset)), sample_weight=host(sample_weight)))
 
 
@@ -369,6 +417,12 @@ class Selector(TransformerMixin):
 
     def transform(self, X):
         """The basis columns that were kept."""
+        check_is_fitted(self)
+        if is_lazy(X):
+            if is_frame(X) and isinstance(self.basis_, Linear):
+                self._note_inputs(X, reset=False)
+                return X.iloc[:, self.support_]
+            return self._lazily("transform", X, len(self.support_), np.float64)
         X = self._inputs(X)
         return self.basis_.transform(X, self.support_)
 

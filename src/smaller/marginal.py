@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .errors import EmptyModelWarning, Status, warn
+from .distributed import SummedPosterior, newton, null_of
+from .errors import EmptyModelWarning, Status, choose, warn
 from .multinomial import MultinomialModel, SparseMultinomialModel
 from .objective import Posterior
 from .posterior_evidence import marginal_evidence
-from .solvers import Solution, null_point
-from .solvers.marginal import MARGINAL, fixed_point, size
+from .solvers import Solution
+from .solvers.marginal import MARGINAL, size
 
 FIRST_START = 0.01  # of the largest useful strength, as in the paper's experiments
 FURTHER_STARTS = (0.3, 1e-4)
@@ -115,14 +117,17 @@ class SBMLR(SparseMultinomialModel):
         return 1.0, 0.0
 
     def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
-        null = null_point(objective)
+        null = null_of(objective)
         largest = objective.largest_strength(null) or 1.0
         starts = largest * np.append(FIRST_START, np.geomspace(*FURTHER_STARTS, self.n_init - 1))
         solver, iterations = MARGINAL[self.solver]
+        if isinstance(objective, SummedPosterior):
+            choose("With Dask input, solver", self.solver, ["fixed-point"])
+            solver = partial(solver, solve=newton)
         fits = [solver(objective, null.W, self.tol, self.max_iter or iterations, lam) for lam in starts]
         kept = [fit for fit in fits if size(objective, fit.weights).N]
         if all(fit.status is Status.JUMP for fit in kept):  # no fixed point but the empty model, if that is better
-            kept.append(fixed_point(objective, null.W, self.tol, 1, 2 * largest))
+            kept.append(solver(objective, null.W, self.tol, 1, 2 * largest))
         whole = self.curvature == "posterior"
         evidences = [marginal_evidence(objective, fit.weights, fit.scores, whole) for fit in kept]
         best = int(np.argmax(evidences))

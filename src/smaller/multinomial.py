@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .accelerated import AcceleratedPosterior
+from .basis import as_basis
 from .design import AcceleratedDesign, host
+from .distributed import LazySample, SummedPosterior, is_lazy, null_of, pose, solver_of
 from .encoding import centred_offset, one_hot, penalty_factors, split
-from .errors import EmptyModelWarning, warn
+from .errors import EmptyModelWarning, FitInterrupted, Status, warn
 from .estimator import ClassificationModel, Sample, Selector
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .posterior_evidence import most_evident_ridge
 from .priors import ElasticNet
-from .solvers import SOLVERS, Solution, null_point
+from .solvers import SOLVERS, Solution
 
+INPUTS = ("n_features_in_", "feature_names_in_")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
 
@@ -47,8 +51,10 @@ class MultinomialModel(ClassificationModel):
 
     # -- posing the problem
 
-    def _pose(self, X, y, sample_weight, offset) -> tuple[Sample, Posterior, np.ndarray]:
+    def _pose(self, X, y, sample_weight, offset) -> tuple[Sample | LazySample, Posterior, np.ndarray]:
         """The sample, its objective and the class labels."""
+        if is_lazy(X):
+            return self._pose_lazily(X, y, sample_weight, offset)
         sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         m = len(classes)
         reference = m == 2 or self.parametrization == "reference"
@@ -69,7 +75,17 @@ class MultinomialModel(ClassificationModel):
             raise ValueError("solver='accelerated' needs a tensor or a CuPy array; for NumPy and SciPy use 'auto'.")
         return super()._checked(X, y)
 
-    def _prior(self, sample: Sample, k: int) -> ElasticNet:
+    def _pose_lazily(self, X, y, sample_weight, offset) -> tuple[LazySample, SummedPosterior, np.ndarray]:
+        """The same of Dask collections, whose rows stay where they are."""
+        reference = self.parametrization == "reference"
+        basis = as_basis(self.basis)
+        sample = pose(X, y, sample_weight, offset, basis, self.class_weight, reference, self.fit_intercept)
+        self._note_inputs(X)
+        prior = self._prior(sample, sample.task.k)
+        objective = SummedPosterior(sample.design, sample.task, prior, sample.class_weight, sample.offset)
+        return sample, objective, sample.classes
+
+    def _prior(self, sample: Sample | LazySample, k: int) -> ElasticNet:
         factor = penalty_factors(self.penalty_factor, sample.design.d, k)
         scale = self._scale(sample) if self.standardize else None
         l1, l2 = self._strengths()
@@ -83,12 +99,29 @@ class MultinomialModel(ClassificationModel):
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
-        solution = self._solve(objective, classes)
+        try:
+            solution = self._solve(objective, classes)
+        except FitInterrupted as error:
+            error.model = self._unfinished(sample, objective, classes)
+            raise
         self._report([solution], self.tol)
         return self._adopt(sample, objective, classes, solution)
 
+    def _unfinished(self, sample, objective: Posterior, classes: np.ndarray):
+        """A copy of the model with the weights of the last pass over the data; None if there was none."""
+        if not (isinstance(objective, SummedPosterior) and objective.reached):
+            return None
+        posed, point = objective.reached
+        weights = posed.uncentred(point.W)
+        solution = Solution(
+            weights, None, Status.INTERRUPTED, point.value, point.gap, point.violation, posed.passes, [], {}
+        )
+        model = clone(self)
+        model.__dict__.update({name: self.__dict__[name] for name in INPUTS if name in self.__dict__})
+        return model._adopt(sample, posed, classes, solution)
+
     def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
-        solver, iterations = SOLVERS[self.solver]
+        solver, iterations = solver_for(objective, self.solver)
         options: dict[str, Any] = {}
         if self.solver.startswith("component-wise") and self.random_state is not None:
             options["seed"] = check_random_state(self.random_state).randint(2**31)
@@ -105,14 +138,14 @@ class MultinomialModel(ClassificationModel):
         coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
         if coef.shape[1] == d:
             last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
-            # Weights that fit the new data worse than none at all are no start.
-            if objective.value(last) <= objective.value(W):
+            # Weights that fit the new data worse than none at all are no start; solvers of lazy data find that out.
+            if isinstance(objective, SummedPosterior) or objective.value(last) <= objective.value(W):
                 return last
         return W
 
     # -- adopting the solution
 
-    def _adopt(self, sample: Sample, objective: Posterior, classes: np.ndarray, solution: Solution):
+    def _adopt(self, sample: Sample | LazySample, objective: Posterior, classes: np.ndarray, solution: Solution):
         d = sample.design.d
         coef, intercept = split(solution.weights, objective, len(classes))
         self.classes_ = classes
@@ -120,6 +153,9 @@ class MultinomialModel(ClassificationModel):
         self.n_iter_ = solution.n_iter
         self.dual_gap_, self.violation_, self.objective_ = solution.gap, solution.violation, solution.objective
         self.status_, self.history_ = solution.status.name.lower(), solution.history
+        self.__dict__.pop("n_passes_", None)
+        if isinstance(objective, SummedPosterior):
+            self.n_passes_ = objective.passes
         for found in ("lam", "evidence"):
             self.__dict__.pop(f"{found}_", None)
             if found in solution.extra:
@@ -129,7 +165,7 @@ class MultinomialModel(ClassificationModel):
         return self
 
     def _tell_empty(self, objective: Posterior) -> None:
-        largest = objective.largest_strength(null_point(objective))
+        largest = objective.largest_strength(null_of(objective))
         name, lam, what = type(self).__name__, objective.prior.l1, self._without_columns(objective)
         warn(
             f"{name} kept no column at lam={lam:.3g}: {what}; weights appear below lam={largest:.3g}.",
@@ -140,6 +176,11 @@ class MultinomialModel(ClassificationModel):
     def _without_columns(objective: Posterior) -> str:
         plain = objective.design.intercept and objective.offset is None
         return "only the intercept predicts (the class frequencies)" if plain else "no input has a say"
+
+
+def solver_for(objective: Posterior, name: str) -> tuple[Callable[..., Solution], int]:
+    """The solver of this name for data in memory or elsewhere, and the iterations that it may take."""
+    return solver_of(name) if isinstance(objective, SummedPosterior) else SOLVERS[name]
 
 
 class SparseMultinomialModel(Selector, MultinomialModel):
@@ -201,6 +242,8 @@ class SMLR(SparseMultinomialModel):
         Largest violation of the optimality conditions, relative to the penalty.
     objective_ : float
     n_iter_ : int
+    n_passes_ : int
+        With Dask input, how often the rows of X were read.
     status_ : str
     history_ : list
         Objective, violation, gap, support size and seconds of each iteration.
@@ -330,4 +373,6 @@ class RMLR(MultinomialModel):
     def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
         if self.lam != "evidence":
             return super()._solve(objective, classes)
+        if isinstance(objective, SummedPosterior):
+            raise ValueError("lam='evidence' needs the data in memory, not a Dask collection; give lam a number.")
         return most_evident_ridge(objective, self._start(objective, classes), self.tol, self.max_iter or 200)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .design import Design
+from .design import Design, Moments
 from .likelihoods import Gaussian, Multinomial, Probit
 from .priors import ElasticNet, Mixture
 
@@ -91,13 +91,23 @@ class Posterior:
         return (self.l1 == 0) & (self.l2 == 0)
 
     @cached_property
+    def total(self) -> float:
+        """Sum of the sample weights."""
+        return float(self.s.sum())
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Weighted moments of the columns of the design."""
+        return self.design.moments(self.s)
+
+    @cached_property
     def scale(self) -> np.ndarray:
         """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient."""
         if self.l1[: self.design.d].all():
             mass = np.zeros(self.shape[0])
             mass[self.design.d :] = self.total
         else:
-            mass = self.design.moments(self.s).mass
+            mass = self.moments.mass
         scale = np.where(self.l1 > 0, self.l1, mass[:, None] / np.sqrt(self.likelihood.noise))
         return np.where(scale > 0, scale, 1.0)
 
@@ -206,7 +216,7 @@ class Posterior:
     def largest_strength(self, point: Point) -> float:
         """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""
         weight = self.prior.with_strength(1.0).strengths(self.design.d, self.k, int(self.design.intercept))[0]
-        mass = self.design.moments(self.s).mass[:, None]
+        mass = self.moments.mass[:, None]
         related = (weight > 0) & (np.abs(point.G) > 1e-13 * mass)  # the rest is rounding
         return float((np.abs(point.G[related]) / weight[related]).max(initial=0.0))
 
@@ -220,6 +230,11 @@ class Posterior:
         active = np.zeros(self.shape, dtype=bool)
         active[rows] = True
         return self.hessian_on(P, active)
+
+    def curvature_on(self, W: np.ndarray, F: np.ndarray, active: np.ndarray) -> tuple[float, np.ndarray]:
+        """The negative log-likelihood at W, whose scores are F, and the Hessian in the weights of a mask (m, k)."""
+        P, loss = self.likelihood.fit(F, self.Y, self.s)
+        return loss, self.hessian_on(P, active)
 
     def hessian_on(self, P: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Second derivatives in the weights of a mask (m, k), class by class."""

@@ -29,10 +29,8 @@ def marginal_evidence(objective: Posterior, W: np.ndarray, F: np.ndarray, whole:
     paper leaves the prior out of A; ``whole`` takes ``A - lam^2 / N c c^T``, the Hessian of all of M. Free columns have
     a flat prior, so that only models with the same ones can be compared. Without any weight this is their evidence.
     """
-    P, loss = objective.likelihood.fit(F, objective.Y, objective.s)
-    penalised = objective.l1 > 0
-    active = np.where(penalised, W != 0, True)
-    A = objective.hessian_on(P, active)
+    active = np.where(objective.l1 > 0, W != 0, True)
+    loss, A = objective.curvature_on(W, F, active)
     log_volume, rank = log_determinant(A, _shifts(objective, active))
     value = loss + (log_volume - rank * LOG_2PI) / 2
     factor = (objective.l1 / objective.prior.l1).T[active.T]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from inspect import signature
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -20,13 +20,14 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .design import as_design, host, on_device
 from .device import checked_tensor, columns_of, rows_of
+from .distributed import is_lazy, null_of
 from .encoding import centred_offset, split
 from .errors import Status
 from .estimator import Sample
-from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel
+from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
 from .objective import Posterior
 from .selection import choose_strength, cross_validated_scores, strength_grid
-from .solvers import SOLVERS, Solution, null_point, solve_path
+from .solvers import SOLVERS, Solution, solve_path
 
 
 @dataclass(frozen=True)
@@ -104,15 +105,15 @@ def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
     """Strengths from the data; the null model is fitted only where it is needed."""
     if isinstance(lams, Integral):
         unit = objective.with_prior(objective.prior.with_strength(1.0))
-        largest = unit.largest_strength(null_point(unit))
+        largest = unit.largest_strength(null_of(unit))
     else:
         largest = 0.0
     return strength_grid(largest, lams, eps, objective.total < objective.design.d)
 
 
 def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
-    iterations = model.max_iter or SOLVERS["newton"][1]
-    return list(solve_path(objective, grid, model.tol, iterations))
+    solver, iterations = solver_for(objective, "newton")
+    return list(solve_path(objective, grid, model.tol, model.max_iter or iterations, solve=solver))
 
 
 def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
@@ -246,6 +247,12 @@ class SMLRCV(SparseMultinomialModel):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset, groups):
+        if is_lazy(X):
+            raise ValueError(
+                "SMLRCV cuts its folds out of data in memory, and X is a Dask collection; follow path(X, y) and score "
+                "its strengths on rows kept aside, or give SMLRCV a sample (its folds can run on a cluster: "
+                "joblib.parallel_config(backend='dask'))."
+            )
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
         grid = _grid(objective, self.lams, self.eps)
         fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
@@ -339,7 +346,7 @@ class _Fold:
             offset = offset[:, present]
         return weight, offset
 
-    def _score_by(self, part: _FoldModel, sample: Sample, objective: Posterior, classes: np.ndarray, train, test):
+    def _score_by(self, part: _FoldModel, sample: Any, objective: Posterior, classes: np.ndarray, train, test):
         """A function of a solution: its score on the rows left out."""
         X, y = self._split(test, train)
         weight, offset = self._of_rows(test, part.present)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy.sparse import issparse
 
 from .accelerated import AcceleratedDesign
-from .columns import Design
+from .columns import Design, Moments
 from .dense import DenseDesign
 from .lazy import LazyDesign
 from .namespace import follow, host, namespace, on_device, precision
@@ -16,6 +16,7 @@ __all__ = [
     "DenseDesign",
     "Design",
     "LazyDesign",
+    "Moments",
     "SparseDesign",
     "as_design",
     "follow",

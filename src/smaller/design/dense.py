@@ -22,31 +22,39 @@ class DenseDesign(Design):
         super().__init__(X.shape[0], X.shape[1], intercept)
         self.X = X
 
-    def _blocks(self, *chosen: np.ndarray | None) -> Iterator[tuple[slice, list[np.ndarray]]]:
-        """Blocks of samples in float64, of one or several sets of columns."""
-        sets = [self.X if rows is None else self.X[:, rows] for rows in chosen]
+    def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+        """Blocks of samples in float64, of all columns or some."""
+        X = self.X if rows is None else self.X[:, rows]
         if self.X.dtype == np.float64:
-            yield slice(None), sets
+            yield slice(None), X
             return
-        step = max(1, BLOCK_BYTES // (8 * max(1, *(X.shape[1] for X in sets))))
+        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
         for first in range(0, self.n, step):
             part = slice(first, first + step)
-            yield part, [X[part].astype(np.float64) for X in sets]
+            yield part, X[part].astype(np.float64)
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         W = W[: self.d] if rows is None else W[rows]
         F = np.empty((self.n, W.shape[1]), order="F")
-        for part, (X,) in self._blocks(rows):
+        for part, X in self._blocks(rows):
             F[part] = X @ W
         return F
 
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        return sum(X.T @ R[part] for part, (X,) in self._blocks(rows))
+        return sum(X.T @ R[part] for part, X in self._blocks(rows))
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
-        if left is right:
-            return sum((X.T * omega[part]) @ X for part, (X,) in self._blocks(left))
-        return sum((X.T * omega[part]) @ Z for part, (X, Z) in self._blocks(left, right))
+        # A block of rows at a time in float64 too: the weighted columns are a copy.
+        sizes = [self.d if rows is None else len(rows) for rows in (left, right)]
+        K, step = np.zeros(sizes), max(1, BLOCK_BYTES // (8 * max(1, *sizes)))
+        for part in (slice(i, i + step) for i in range(0, self.n, step)):
+            X = self._part(part, left)
+            K += (X.T * omega[part]) @ (X if left is right else self._part(part, right))
+        return K
+
+    def _part(self, part: slice, rows: np.ndarray | None) -> np.ndarray:
+        X = self.X[part] if rows is None else self.X[part][:, rows]
+        return X.astype(np.float64, copy=False)
 
     def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """C^T diag(omega) C; each block of rows is centred before it is multiplied, so that no digits are lost."""

@@ -55,7 +55,14 @@ def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
 # -- The fixed point
 
 
-def fixed_point(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam: float) -> Solution:
+def fixed_point(
+    objective: Posterior,
+    W: np.ndarray,
+    tol: float,
+    max_iter: int,
+    lam: float,
+    solve: Callable[..., Solution] = newton,
+) -> Solution:
     """Solve the L1 problem, set lam to N / S, and again, until neither changes; secant steps speed up the end.
 
     Between a strength that asks for a greater one and a greater one that asks for a smaller the next is taken halfway
@@ -68,7 +75,7 @@ def fixed_point(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, 
     for _ in range(max_iter):
         screen = 2.0 - previous / lam if previous > lam else 1.0
         problem = objective.with_prior(objective.prior.with_strength(lam))
-        solution = newton(problem, W, accuracy, PASSES, screen, scores)
+        solution = solve(problem, W, accuracy, PASSES, screen, scores)
         W, scores = representative(problem, solution.weights), solution.scores  # which shifts do not concern
         visited.append((lam, solution._replace(weights=W)))
         N, S = size(problem, W)
@@ -129,18 +136,17 @@ def _outcome(objective: Posterior, visited: list[tuple[float, Solution]], tol: f
     N, S = size(objective, solution.weights)
     status = solution.status
     if N and abs(np.log(N / S / lam)) > tol:
-        lam, solution = min(visited[-2:], key=lambda pair: criterion(objective, pair[1]))
+        lam, solution = min(visited[-2:], key=lambda pair: criterion(objective, *pair))
         status = Status.WANDERING if len(lams) == max_iter else Status.JUMP
     history = [step for _, each in visited for step in each.history]
     extra = {"lam": lam, "lams": lams}
     return solution._replace(status=status, n_iter=len(lams), history=history, extra=extra)
 
 
-def criterion(objective: Posterior, solution: Solution) -> float:
-    """M, eq. (4); infinite for the empty model, which has none."""
+def criterion(objective: Posterior, lam: float, solution: Solution) -> float:
+    """M, eq. (4), at the L1 optimum of strength lam; infinite for the empty model, which has none."""
     N, S = size(objective, solution.weights)
-    loss = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
-    return loss + N * np.log(S) if N else np.inf
+    return solution.objective - lam * S + N * np.log(S) if N else np.inf
 
 
 # -- The paper's own algorithm

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -18,13 +18,18 @@ def null_point(objective: Posterior) -> Point:
 
 
 def solve_path(
-    objective: Posterior, lams: Sequence[float] | np.ndarray, tol: float, max_iter: int, W: np.ndarray | None = None
+    objective: Posterior,
+    lams: Sequence[float] | np.ndarray,
+    tol: float,
+    max_iter: int,
+    W: np.ndarray | None = None,
+    solve: Callable[..., Solution] = newton,
 ) -> Iterator[Solution]:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
     W = objective.start() if W is None else W
     previous = F = None
     for lam in lams:
         screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0
-        solution = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen, F)
+        solution = solve(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen, F)
         W, F, previous = solution.weights, solution.scores, lam
         yield solution

@@ -26,7 +26,7 @@ class Solution(NamedTuple):
     """The weights with their certificate, how the solver ended, and its history."""
 
     weights: np.ndarray
-    scores: np.ndarray
+    scores: Any  # (n, k); None of data that are elsewhere
     status: Status
     objective: float
     gap: float
@@ -44,7 +44,7 @@ class History:
         self.began = time.perf_counter()
         self.steps: list[Step] = []
 
-    def note(self, point: Point) -> None:
+    def note(self, point: Any) -> None:
         """Add a row."""
         support = int(np.count_nonzero(point.W))
         seconds = time.perf_counter() - self.began

@@ -1,0 +1,152 @@
+"""What is measured on a worker before the first step: labels, moments of the columns, and a few rows to start from."""
+
+from __future__ import annotations
+
+import zlib
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .block import Block, Task, as_vector, as_weight
+
+MOST_CLASSES = 10_000
+
+
+class Labels(NamedTuple):
+    """The distinct labels of positive weight, sorted, the weight and the number of rows of each, and of all rows."""
+
+    classes: np.ndarray
+    weight: np.ndarray
+    number: np.ndarray
+    rows: int
+
+
+def find_labels(X, y, weight, offset, task) -> Labels:
+    """Of one block."""
+    y = as_vector(y, "y")
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        raise ValueError("y contains NaN or infinity; every sample needs a label.")
+    s = as_weight(weight, len(y))
+    classes, codes = np.unique(y[s > 0], return_inverse=True)
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"y has more than {MOST_CLASSES} distinct values in one block; is it a class label?")
+    weight = np.bincount(codes, weights=s[s > 0], minlength=len(classes))
+    return Labels(classes, weight, np.bincount(codes, minlength=len(classes)), len(y))
+
+
+def join_labels(found: list[Labels]) -> Labels:
+    """Of several blocks."""
+    values = [each.classes for each in found if len(each.classes)]
+    classes = np.unique(np.concatenate(values)) if values else found[0].classes
+    weight, number = np.zeros((2, len(classes)))
+    for each in found:
+        at = np.searchsorted(classes, each.classes)
+        weight[at] += each.weight
+        number[at] += each.number
+    return Labels(classes, weight, number, sum(each.rows for each in found))
+
+
+# -- Moments of the columns
+
+
+class Draw(NamedTuple):
+    """A few rows, for a first guess on the client: columns of the basis, label positions, weights, offset."""
+
+    Z: Any
+    codes: np.ndarray
+    s: np.ndarray
+    offset: np.ndarray | None
+
+
+class Moments(NamedTuple):
+    """Of the columns: total weight, weighted mean, spread about it, sum of |x|, and the sum of each class (d, m)."""
+
+    total: float
+    mean: np.ndarray
+    spread: np.ndarray
+    mass: np.ndarray
+    by_class: np.ndarray
+    drawn: list[Draw]
+
+
+def find_moments(X, y, weight, offset, task: Task) -> Moments:
+    """Of one block; here X is checked, once."""
+    block = Block(X, y, weight, offset, task, check=True)
+    s, total = block.s, float(block.s.sum())
+    d, m = task.basis.n_columns_, len(task.classes)
+    by_class = np.zeros((d, m))
+    if not total:
+        return Moments(0.0, np.zeros(d), np.zeros(d), np.zeros(d), by_class, [])
+    mean, spread, mass = np.zeros((3, d))
+    for part in block.parts():
+        Z, w = block.columns(part), s[part]
+        mean += Z.T @ w
+        mass += abs(Z).T @ w
+        own = np.zeros((len(w), m))
+        own[np.arange(len(w)), block.codes[part]] = w
+        by_class += Z.T @ own
+    mean /= total
+    for part in block.parts():
+        Z, w = block.columns(part), s[part]
+        if sparse.issparse(Z):
+            stored = np.bincount(Z.indices, weights=np.repeat(w, np.diff(Z.indptr)), minlength=d)
+            away = (Z.data - mean[Z.indices]) ** 2 * np.repeat(w, np.diff(Z.indptr))
+            spread += np.bincount(Z.indices, weights=away, minlength=d) + (w.sum() - stored) * mean**2
+        else:
+            spread += np.square(Z - mean).T @ w
+    return Moments(total, mean, spread, mass, by_class, _draw(block, task))
+
+
+def _draw(block: Block, task: Task) -> list[Draw]:
+    """The rows of a block that go to the client: by chance, but always the same of the same block."""
+    if task.share is None:
+        return []
+    seed = zlib.crc32(np.ascontiguousarray(block.codes).tobytes() + np.float64(block.X.sum()).tobytes())
+    lot = np.random.default_rng(seed).random(len(block.s))
+    rows = np.flatnonzero((lot < task.share[block.codes]) & (block.s > 0))
+    codes = block.codes[rows]
+    offset = None if block.offset is None else block.offset[rows]
+    Z = block.basis.transform(block.X[rows])
+    return [Draw(Z, codes, block.s[rows] / task.share[codes], offset)] if len(rows) else []
+
+
+def join_moments(found: list[Moments]) -> Moments:
+    """Of several blocks, without loss of digits (Chan, Golub & LeVeque 1983)."""
+    return reduce(_join_two, found)
+
+
+def _join_two(a: Moments, b: Moments) -> Moments:
+    total = a.total + b.total
+    share = b.total / total if total else 0.0
+    step = b.mean - a.mean
+    return Moments(
+        total,
+        a.mean + share * step,
+        a.spread + b.spread + a.total * share * step**2,
+        a.mass + b.mass,
+        a.by_class + b.by_class,
+        a.drawn + b.drawn,
+    )
+
+
+def find_gram(X, y, weight, offset, task: Task) -> np.ndarray:
+    """C^T diag(s) C of the centred columns, (d, d)."""
+    block = Block(X, y, weight, offset, task)
+    K: Any = 0.0
+    for part in block.parts():
+        Z, w = block.columns(part), block.s[part]
+        if sparse.issparse(Z):
+            # sum s x x^T - mean-corrections: what is subtracted is exact because the center is common to all blocks.
+            cross = np.outer(Z.T @ w, task.center)
+            K = K + (Z.T @ (Z * w[:, None])).toarray() - cross - cross.T + w.sum() * np.outer(task.center, task.center)
+        else:
+            C = (Z - task.center) * np.sqrt(w)[:, None]
+            K = K + C.T @ C
+    return K
+
+
+def add(found: list[np.ndarray]) -> np.ndarray:
+    """The sum."""
+    return sum(found[1:], found[0])

@@ -1,0 +1,456 @@
+"""Models on Dask collections reach the optimum that they reach in memory, and the rows stay where they are."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from conftest import clusters, objective
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
+from smaller.errors import EmptyModelWarning, FitInterrupted
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas")
+
+from smaller.distributed import posing, solving  # noqa: E402
+from smaller.distributed.passes import Passes  # noqa: E402
+
+# Dask and its servers are not ours to keep free of warnings.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+def data(n=900, p=8, m=3, seed=0):
+    """Clusters with columns of different centres and units, and labels that are words."""
+    X, y = clusters(n, p, m, seed)
+    rng = np.random.default_rng(seed + 1)
+    return X * np.exp(rng.normal(size=p)) + 5 * rng.normal(size=p), np.array(["ash", "beech", "cedar", "elm"])[y]
+
+
+def lazy(X, y, rows=170):
+    """The same as Dask arrays, cut unlike each other."""
+    return da.from_array(X, chunks=(rows, 5)), da.from_array(y, chunks=rows + 40)
+
+
+def sparse_blocks(X, rows=170):
+    """A Dask array whose blocks are SciPy's CSR arrays."""
+    return da.from_array(X, chunks=(rows, X.shape[1])).map_blocks(sparse.csr_array)
+
+
+@pytest.fixture
+def here():
+    """Everything in this thread."""
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two real worker processes."""
+    settings = {"distributed.worker.daemon": False, "distributed.scheduler.allowed-failures": 5}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", memory_limit=0) as local,
+        distributed.Client(local, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def same_optimum(model, there, X, y, weight=None, offset=None):
+    """In memory and there: objective to 1e-6, certificates, probabilities, and the support where it is beyond doubt."""
+    here = type(model)(**model.get_params()).fit(X, y, weight, offset)
+    assert there.dual_gap_ <= there.tol
+    assert there.objective_ == pytest.approx(here.objective_, rel=1e-6)
+    assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=2e-3)
+    return here
+
+
+# -- The same optimum
+
+VARIANTS = {
+    "plain": SMLR(lam=8.0),
+    "standardised": SMLR(lam=8.0, standardize=True),
+    "reference": SMLR(lam=8.0, parametrization="reference"),
+    "no intercept": SMLR(lam=8.0, fit_intercept=False),
+    "elastic net": SMLR(lam=4.0, l2=3.0),
+    "balanced": SMLR(lam=8.0, class_weight="balanced"),
+    "class weights": SMLR(lam=8.0, class_weight={"ash": 2.0, "beech": 0.5, "cedar": 1.0}),
+    "free columns": SMLR(lam=8.0, penalty_factor=[0, 1, 1, 1, 2, 1, 1, 0]),
+    "quadratic": SMLR(lam=20.0, basis="quadratic", standardize=True),
+    "ridge": RMLR(lam=3.0),
+    "maximum likelihood": RMLR(lam=0.0),
+    "bound": SMLR(lam=8.0, solver="bound"),
+    "ridge by bound": RMLR(lam=3.0, solver="bound"),
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_optimum_is_that_in_memory(name, here):
+    X, y = data()
+    model = VARIANTS[name]
+    there = type(model)(**model.get_params()).fit(*lazy(X, y))
+    same_optimum(model, there, X, y)
+    assert there.n_passes_ <= 20
+
+
+def test_two_classes_share_a_column(here):
+    X, y = data(m=2)
+    there = SMLR(lam=5.0).fit(*lazy(X, y))
+    same_optimum(SMLR(lam=5.0), there, X, y)
+    assert there.coef_.shape == (1, X.shape[1])
+
+
+def test_offsets_count(here):
+    X, y = data()
+    offset = np.random.default_rng(3).normal(size=(len(y), 3))
+    dX, dy = lazy(X, y)
+    for model in (SMLR(lam=8.0), SMLR(lam=8.0, parametrization="reference")):
+        there = type(model)(**model.get_params()).fit(dX, dy, offset=da.from_array(offset, chunks=(100, 2)))
+        known = type(model)(**model.get_params()).fit(X, y, offset=offset)
+        assert there.objective_ == pytest.approx(known.objective_, rel=1e-6)
+        assert_allclose(there.coef_, known.coef_, atol=2e-3)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "weighted", "float32"])
+def test_the_optimum_on_a_cluster_is_that_in_memory(kind, cluster):
+    """On two processes; weights that the optimality conditions hold at zero, or away from it, are the same."""
+    X, y = data(n=1200, p=20)
+    weight = None
+    if kind == "sparse":
+        X = X * (np.random.default_rng(4).random(X.shape) < 0.2)
+    elif kind == "float32":
+        X = X.astype(np.float32)
+    dX, dy = lazy(X, y, 200)
+    dX = sparse_blocks(X) if kind == "sparse" else dX
+    if kind == "weighted":
+        weight = np.random.default_rng(5).integers(0, 4, len(y)).astype(float)
+    lam = 0.1 * path(X, y, 1, sample_weight=weight).lams[0]
+    model = SMLR(lam=lam, tol=1e-7)
+    with cluster.as_current():
+        there = SMLR(lam=lam, tol=1e-7).fit(
+            dX, dy, sample_weight=None if weight is None else da.from_array(weight, chunks=300)
+        )
+    known = same_optimum(model, there, sparse.csr_array(X) if kind == "sparse" else X, y, weight)
+    P = known.predict_proba(X) - (y[:, None] == known.classes_)
+    G = (X.T * (1.0 if weight is None else weight)) @ P
+    held = np.abs(np.abs(G.T) - lam) > 1e-3 * lam  # slack at zero
+    away = np.abs(known.coef_) > 1e-4
+    assert not there.coef_[held & (known.coef_ == 0)].any()
+    assert there.coef_[away].all()
+
+
+@pytest.mark.parametrize("hessian", [3000, 30, 5])
+@pytest.mark.parametrize("solver", ["auto", "bound"])
+def test_sparse_blocks_by_every_way(solver, hessian, here, monkeypatch):
+    """Whole Hessian, that of a working set, and none at all; columns are centred without being densified."""
+    monkeypatch.setattr(solving, "HESSIAN", hessian)
+    X, y = data(n=600, p=15)
+    X = X * (np.random.default_rng(4).random(X.shape) < 0.3)
+    model = SMLR(lam=5.0, standardize=True, solver=solver)
+    there = SMLR(lam=5.0, standardize=True, solver=solver).fit(sparse_blocks(X), y)
+    same_optimum(model, there, sparse.csr_array(X), y)
+    same_optimum(RMLR(lam=5.0), RMLR(lam=5.0, solver=solver).fit(sparse_blocks(X), y), X, y)
+
+
+def test_a_weight_is_a_repetition(here):
+    X, y = data(n=400)
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    dX, dy = lazy(X, y)
+    weighted = SMLR(lam=5.0, standardize=True, tol=1e-9).fit(dX, dy, sample_weight=da.from_array(weight, chunks=100))
+    repeated = SMLR(lam=5.0, standardize=True, tol=1e-9).fit(*lazy(np.repeat(X, weight, 0), np.repeat(y, weight)))
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-6)
+
+
+def test_how_the_rows_are_cut_does_not_matter(here):
+    X, y = data()
+    fits = [SMLR(lam=8.0, tol=1e-10).fit(*lazy(X, y, rows)) for rows in (37, 900)]
+    assert_allclose(fits[0].coef_, fits[1].coef_, atol=1e-6)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_problems_too_large_for_a_hessian(wide, drawn, here, monkeypatch):
+    """With little room: a working set, then few rows' curvature, the Gram matrix, or its diagonal."""
+    monkeypatch.setattr(solving, "HESSIAN", 12 if wide else 45)
+    monkeypatch.setattr(solving, "GRAM", 10 if wide else 1000)
+    if not drawn:
+        monkeypatch.setattr(posing, "DRAWN_ROWS", 0)
+    X, y = data(p=30)
+    there = SMLR(lam=8.0).fit(*lazy(X, y))
+    same_optimum(SMLR(lam=8.0), there, X, y)
+    assert there.n_passes_ <= (60 if wide or not drawn else 25)
+
+
+def test_paths(here):
+    X, y = data()
+    there, known = path(*lazy(X, y), lams=8), path(X, y, lams=8)
+    assert_allclose(there.lams, known.lams, rtol=1e-12)
+    assert_allclose(there.objectives, known.objectives, rtol=1e-6)
+    assert (there.dual_gaps <= 1e-6).all()
+
+
+def test_the_strength_integrated_out(here):
+    X, y = data()
+    there, known = (SBMLR(tol=1e-9).fit(*rows) for rows in (lazy(X, y), (X, y)))
+    assert there.lam_ == pytest.approx(known.lam_, rel=1e-6)
+    assert there.evidence_ == pytest.approx(known.evidence_, rel=1e-7)
+
+
+def test_an_empty_model_is_told(here):
+    X, y = data()
+    with pytest.warns(EmptyModelWarning, match="weights appear below lam"):
+        model = SMLR(lam=1e6).fit(*lazy(X, y))
+    shares = np.array([(y == label).mean() for label in model.classes_])
+    assert_allclose(model.predict_proba(X[:2]), [shares, shares], rtol=1e-8)
+
+
+# -- The certificate
+
+
+def test_the_gap_bounds_what_is_left_wherever_the_fit_stops(here):
+    X, y = data()
+    codes = np.unique(y, return_inverse=True)[1]
+    best = SMLR(lam=3.0, tol=1e-10).fit(X, y).objective_
+    for passes in (1, 2, 3):
+        with pytest.warns(UserWarning, match="stopped after"):
+            model = SMLR(lam=3.0, max_iter=passes, tol=1e-12, solver="bound").fit(*lazy(X, y))
+        value = objective(model.coef_, model.intercept_, X, codes, 3.0)
+        assert value <= model.objective_ * (1 + 1e-12)  # the representative of a row that is kept may cost less
+        assert (model.objective_ - best) / model.objective_ <= model.dual_gap_
+        assert model.dual_gap_ < np.inf
+
+
+def test_passes_are_counted_as_blocks_are_read(here):
+    X, y = data()
+    reads = []
+
+    def read(block):
+        reads.append(len(block))
+        return block
+
+    dX = da.from_array(X, chunks=(300, X.shape[1])).map_blocks(read, meta=X[:0])
+    model = SMLR(lam=8.0).fit(dX, da.from_array(y, chunks=300))
+    assert sum(reads) == model.n_passes_ * len(y)
+
+
+def test_rows_stay_where_they_are(cluster):
+    """Blocks that cannot be sent fit all the same."""
+
+    def stuck(seed):
+        class Stuck(np.ndarray):
+            def __reduce__(self):
+                raise RuntimeError("a block of X was sent")
+
+            __reduce_ex__ = __reduce__
+
+        return data(400, 6, seed=0)[0][seed::4].view(Stuck)
+
+    def labels(seed):
+        return data(400, 6, seed=0)[1][seed::4]
+
+    blocks = [dask.delayed(stuck)(i) for i in range(4)]
+    dX = da.concatenate([da.from_delayed(block, (100, 6), dtype=float) for block in blocks])
+    dy = da.concatenate([da.from_delayed(dask.delayed(labels)(i), (100,), dtype="<U5") for i in range(4)])
+    with cluster.as_current():
+        there = SMLR(lam=4.0).fit(dX, dy)
+    assert there.objective_ == pytest.approx(SMLR(lam=4.0).fit(*data(400, 6)).objective_, rel=1e-6)
+
+
+# -- Tables
+
+
+def test_a_data_frame_keeps_its_names_and_predicts_lazily(here, tmp_path):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=[f"q{j}" for j in range(X.shape[1])]).assign(tree=y)
+    dd.from_pandas(frame, npartitions=4).to_parquet(tmp_path / "rows")
+    table = dd.read_parquet(tmp_path / "rows")
+    inputs = table.drop(columns="tree")
+    model = SMLR(lam=8.0).fit(inputs, table["tree"])
+    assert model.feature_names_in_.tolist() == list(frame.columns[:-1])
+    known = SMLR(lam=8.0).fit(frame.iloc[:, :-1], y)
+    assert model.objective_ == pytest.approx(known.objective_, rel=1e-6)
+    assert_allclose(model.predict_proba(inputs).compute(), model.predict_proba(frame.iloc[:, :-1]))
+    assert model.score(inputs, table["tree"]) == pytest.approx(known.score(frame.iloc[:, :-1], y), abs=0.005)
+    assert list(model.transform(inputs).columns) == list(model.get_feature_names_out())
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(inputs.rename(columns={"q0": "other"}))
+
+
+def test_tables_with_empty_parts_whole_numbers_and_weights(here):
+    """As filters and databases leave them."""
+    X, y = data(n=300, p=4)
+    frame = pd.DataFrame(np.round(X), columns=list("abcd")).astype({"a": "Int64", "b": "int32"}).assign(tree=y)
+    frame["row"], frame["weight"] = np.arange(len(y)), np.arange(len(y)) % 3
+    table = dd.from_pandas(frame, npartitions=6)
+    table = table[(table["row"] < 100) | (table["row"] >= 200)]
+    rows = np.r_[:100, 200:300]
+    model = SMLR(lam=2.0).fit(table[list("abcd")], table["tree"], sample_weight=table["weight"])
+    known = SMLR(lam=2.0).fit(np.round(X)[rows], y[rows], sample_weight=frame["weight"].to_numpy()[rows])
+    assert model.objective_ == pytest.approx(known.objective_, rel=1e-6)
+    frame.loc[7, "a"] = pd.NA
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        SMLR().fit(dd.from_pandas(frame[list("abcd")], npartitions=2), dd.from_pandas(frame["tree"], npartitions=2))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("method", ["decision_function", "predict", "predict_proba", "predict_log_proba", "transform"])
+def test_predictions_are_lazy(method, m):
+    def nobody(*args, **kwargs):
+        raise AssertionError("something was computed")
+
+    X, y = data(m=m)
+    model = SMLR(lam=8.0).fit(X, y)
+    with dask.config.set(scheduler=nobody):
+        answer = getattr(model, method)(lazy(X, y)[0])
+        sparse_answer = getattr(model, method)(sparse_blocks(X))
+    expected = getattr(model, method)(X)
+    assert isinstance(answer, da.Array)
+    assert answer.shape == expected.shape
+    with dask.config.set(scheduler="synchronous"):
+        assert (answer.compute() == expected).all() if method == "predict" else np.allclose(answer.compute(), expected)
+        found = sparse_answer.compute()
+    found = found.toarray() if sparse.issparse(found) else found
+    assert (found == expected).all() if method == "predict" else np.allclose(found, expected)
+
+
+# -- What can go wrong
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda X, y: (da.where(X > 9, np.nan, X), y), "NaN or infinity"),
+        (lambda X, y: (X[:-3], y), "897 rows but y has 900"),
+        (lambda X, y: (X, da.zeros(900, chunks=170)), "at least two classes"),
+        (lambda X, y: (X[:, 0], y), "two dimensions"),
+        (lambda X, y: (X.astype("U3"), y), "numeric"),
+        (lambda X, y: (X, da.random.default_rng(0).normal(size=900, chunks=170)), "Unknown label type"),
+        (lambda X, y: (dd.from_array(X), np.zeros(900)), "cannot be cut to fit"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(change, sentence, here):
+    X, y = lazy(*data())
+    model = SMLR()
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(*change(X, y))
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_what_needs_all_rows_is_refused(here):
+    X, y = lazy(*data())
+    with pytest.raises(ValueError, match="needs all rows in one place"):
+        SMLR(basis="rbf").fit(X, y)
+    with pytest.raises(ValueError, match="solver must be one of"):
+        SMLR(solver="component-wise").fit(X, y)
+    with pytest.raises(ValueError, match="solver must be one of"):
+        SBMLR(solver="component-wise").fit(X, y)
+    with pytest.raises(ValueError, match="rows kept aside"):
+        SMLRCV().fit(X, y)
+    with pytest.raises(ValueError, match="memory"):
+        RMLR(lam="evidence").fit(X, y)
+    with pytest.raises(ValueError, match="not negative"):
+        SMLR().fit(X, y, sample_weight=-da.ones(900, chunks=170))
+
+
+def interrupt(monkeypatch, number, action):
+    """Do something at the start of a pass."""
+    whole = Passes.total
+
+    def total(self, *args, **kwargs):
+        if self.count == number:
+            action()
+            monkeypatch.undo()
+        return whole(self, *args, **kwargs)
+
+    monkeypatch.setattr(Passes, "total", total)
+
+
+def test_a_worker_killed_in_the_middle_of_a_fit_does_not_change_the_answer(monkeypatch, cluster):
+    """By a signal, while a pass is on its way; its blocks are computed again elsewhere."""
+    X, y = data(n=2000, p=10)
+    known = SMLR(lam=5.0).fit(X, y)
+    killed = []
+
+    def slow(block):
+        import time
+
+        time.sleep(0.02)
+        return block
+
+    with cluster.as_current():
+        dX = da.from_array(X, chunks=(100, 10)).map_blocks(slow, meta=X[:0]).persist()
+        distributed.wait(dX)
+
+        def kill():
+            pid = next(iter(cluster.run(os.getpid).values()))
+            killed.append(pid)
+            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
+
+        interrupt(monkeypatch, 2, kill)
+        there = SMLR(lam=5.0).fit(dX, da.from_array(y, chunks=100))
+        assert len(killed) == 1
+        assert killed[0] not in cluster.run(os.getpid).values()
+    assert there.objective_ == pytest.approx(known.objective_, rel=1e-6)
+    assert_allclose(there.coef_, known.coef_, atol=1e-3)
+
+
+def test_a_lost_cluster_is_told_and_the_fit_goes_on_elsewhere(monkeypatch, here):
+    X, y = data(n=2000, p=10)
+    dX, dy = lazy(X, y)
+    whole = SMLR(lam=5.0).fit(dX, dy)
+    model = SMLR(lam=5.0)
+    with (
+        dask.config.set(scheduler="dask.distributed"),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=0
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        interrupt(monkeypatch, whole.n_passes_ - 1, client.close)
+        with pytest.raises(FitInterrupted, match="warm_start=True") as caught:
+            model.fit(dX, dy)
+    monkeypatch.undo()
+    assert not hasattr(model, "coef_")
+    unfinished = caught.value.model
+    assert unfinished.status_ == "interrupted"
+    assert unfinished.dual_gap_ > 1e-6
+    assert unfinished.predict(X[:5]).shape == (5,)
+    resumed = unfinished.set_params(warm_start=True).fit(dX, dy)
+    assert resumed.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+    assert resumed.n_passes_ < whole.n_passes_
+
+
+# -- Around it
+
+
+def test_folds_of_a_cross_validation_run_on_a_cluster(cluster):
+    joblib = pytest.importorskip("joblib")
+    X, y = data(n=300)
+    alone = SMLRCV(lams=8, cv=3).fit(X, y)
+    with cluster.as_current(), joblib.parallel_config(backend="dask", wait_for_workers_timeout=60):
+        together = SMLRCV(lams=8, cv=3, n_jobs=2).fit(X, y)
+    assert_allclose(together.scores_, alone.scores_, rtol=1e-12)
+    assert together.lam_ == alone.lam_
+
+
+def test_dask_is_imported_only_with_dask_input():
+    code = (
+        "import sys, numpy as np; from smaller import SMLR; rng = np.random.default_rng(0); "
+        "X = rng.normal(size=(30, 2)); SMLR().fit(X, X[:, 0] > 0).predict(X); "
+        "assert not {'dask', 'distributed'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
