@@ -12,6 +12,7 @@ from .persist import load, save
 from .recovery import SparseSolution, maximally_sparse
 from .relevance import RVMClassifier, RVMRegressor
 from .report import report
+from .strengths import laplace_path
 from .tuning import SMLRCV, Path, path
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "__version__",
     "bounds",
     "decision",
+    "laplace_path",
     "load",
     "maximally_sparse",
     "path",
