@@ -12,7 +12,7 @@ from .errors import Status
 from .estimator import Sample
 from .selection import strength_grid
 from .solvers import Solution
-from .tuning import Path
+from .tuning import Path, path
 
 
 def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **parameters) -> Path:
@@ -58,6 +58,26 @@ def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **
         solutions.append(solution)
     model._report(solutions, model.tol)
     return _collect(sample, grid[: len(solutions)], solutions)
+
+
+def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4) -> Path:
+    """The path that a fitted model lies on, or beside: of SMLR for classes, of LaplaceRegressor for numbers.
+
+    Basis, units, intercept and class weights are the model's.
+    """
+    settings = model.get_params(deep=False)
+    wanted = ("basis", "standardize", "fit_intercept", "class_weight")
+    shared = {key: settings[key] for key in wanted if key in settings}
+    follow = path if hasattr(model, "classes_") else laplace_path
+    return follow(X, y, lams, eps=eps, tol=tol, **shared)
+
+
+def strength_of(model) -> float:
+    """The strength of a model on that path, NaN where the path is another model's."""
+    if not hasattr(model, "classes_") and not isinstance(model, LaplaceRegressor):
+        return np.nan
+    found = getattr(model, "lam_", getattr(model, "lam", np.nan))
+    return float(found)
 
 
 def _largest(model: LaplaceRegressor, sample: Sample) -> float:

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..adaptive import LaplaceRegressor
 from ..ranking import what_is_kept
-from ..strengths import laplace_path
-from ..tuning import Path, path
+from ..strengths import path_of, strength_of
+from ..tuning import Path
 from .kept import deviations, label_of
 
 CURVES = 8  # columns drawn: as many as there are colours to tell apart
@@ -21,12 +20,7 @@ def path_facts(inner, X, y, names: np.ndarray, labels: list[str]) -> dict[str, A
     reason = _reason(inner, X, y, labels)
     if reason:
         return {"reason": reason}
-    settings = inner.get_params(deep=False)
-    wanted = ("basis", "standardize", "fit_intercept", "class_weight")
-    shared = {key: settings[key] for key in wanted if key in settings}
-    follow = path if labels else laplace_path
-    found = follow(X, y, 40, eps=0.005, tol=1e-4, **shared)
-    return _drawn(found, inner, X, names, labels)
+    return _drawn(path_of(inner, X, y, 40, eps=0.005), inner, X, names, labels)
 
 
 def _reason(inner, X, y, labels: list[str]) -> str:
@@ -52,7 +46,7 @@ def _drawn(found: Path, inner, X, names: np.ndarray, labels: list[str]) -> dict[
         if W[:, k, j].any()
     ]
     kept = [np.flatnonzero(W_at.any(axis=0))[:40] for W_at in W]
-    lam = _strength(inner, bool(labels))
+    lam = strength_of(inner)
     within = found.lams[-1] <= lam <= found.lams[0]
     return {
         "of": "SMLR" if labels else "LaplaceRegressor",
@@ -63,10 +57,3 @@ def _drawn(found: Path, inner, X, names: np.ndarray, labels: list[str]) -> dict[
         "lam": lam if within else None,
         "at": int(np.abs(np.log(found.lams / lam)).argmin()) if within else len(found.lams) // 2,
     }
-
-
-def _strength(inner, classifies: bool) -> float:
-    """The strength of the model on the path, NaN where the path is another model's."""
-    if not classifies and not isinstance(inner, LaplaceRegressor):
-        return np.nan
-    return float(getattr(inner, "lam_", getattr(inner, "lam", np.nan)))
