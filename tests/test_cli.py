@@ -410,6 +410,33 @@ def test_a_report_on_numbers_writes_the_facts_that_it_prints(capsys):
     assert facts["model"]["training"]["samples"] == 45
 
 
+@pytest.mark.parametrize("basis", ["linear", "rbf"])
+def test_an_exported_model_takes_the_units_of_the_table(basis, capsys):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    table = numbers()
+    table.to_csv("numbers.csv", index=False)
+    smaller_command(f"fit numbers.csv --basis {basis} -o one.model", capsys)
+    smaller_command("predict one.model numbers.csv -o out.csv", capsys)
+    out, _ = smaller_command("export one.model -o one.onnx", capsys)
+    assert "RVMRegressor of 5 inputs" in out
+    X = table.iloc[:, :5].to_numpy()
+    mean, deviation = runtime.InferenceSession("one.onnx").run(None, {"X": X})
+    found = pd.read_csv("out.csv")
+    np.testing.assert_allclose(mean, found["prediction"], rtol=1e-9)
+    np.testing.assert_allclose(deviation, found["standard deviation"], rtol=1e-9)
+
+
+def test_a_header_is_named_after_its_file_and_categories_are_told(capsys):
+    mixed().to_csv("table.csv", index=False)
+    smaller_command("fit table.csv -t outcome --ignore id -o one.model", capsys)
+    out, _ = smaller_command("export one.model -o 2-wards.h", capsys)
+    assert "in order: age, sex=m, colour=blue" in out
+    assert "int _2_wards_predict(" in Path("2-wards.h").read_text()
+    _, err = smaller_command("export one.model -o one.txt", capsys, code=1)
+    assert "must be one of '.onnx', '.h'" in err
+
+
 # -- problems
 
 
@@ -587,7 +614,7 @@ def shown():
 
 @pytest.mark.parametrize("commands", list(shown()))
 def test_the_commands_that_the_documentation_shows_work(commands, capsys, monkeypatch):
-    pytest.importorskip("vl_convert")
-    pytest.importorskip("jinja2")
+    for package in ("vl_convert", "jinja2", "onnx"):
+        pytest.importorskip(package)
     for command in commands:
         smaller_command(command, capsys)

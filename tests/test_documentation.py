@@ -16,7 +16,7 @@ import smaller
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = sorted(m.name for m in pkgutil.walk_packages(smaller.__path__, "smaller.") if m.name[-9:] != ".compiled")
-OPTIONAL = ("typer", "rich", "onnx")
+OPTIONAL = ("typer", "rich")
 FETCHED = ("src", "srcset", "href", "xlink:href")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
 
@@ -41,6 +41,8 @@ def test_the_examples_of_docstrings_give_what_they_show(module):
         pytest.skip(f"{module} needs {error.name}")
     if module.startswith("smaller.plots"):
         pytest.importorskip("matplotlib").use("Agg")
+    if module == "smaller.export.onnx_graph":
+        pytest.importorskip("onnx")
     assert doctest.testmod(found).failed == 0
 
 

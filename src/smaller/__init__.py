@@ -6,6 +6,7 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from .export import to_c, to_onnx
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
@@ -40,4 +41,6 @@ __all__ = [
     "path",
     "report",
     "save",
+    "to_c",
+    "to_onnx",
 ]
