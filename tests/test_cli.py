@@ -26,6 +26,7 @@ from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
 
 import smaller
 from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision
@@ -335,6 +336,38 @@ def test_datasets_are_listed_and_written(capsys):
     assert "breast_cancer" in out
     smaller_command("datasets wine", capsys)
     assert len(pd.read_csv("wine.csv")) == 178
+    smaller_command("datasets wine -o wine.npz", capsys)
+    np.testing.assert_array_equal(read_table("wine.npz", target="y").X, read_table("wine.csv", target="y").X)
+    _, err = smaller_command("datasets wine --part train", capsys, code=1)
+    assert "wine has no train part" in err
+
+
+def test_a_sparse_set_is_written_in_its_parts_as_a_matrix_with_names(capsys, monkeypatch):
+    words = sparse.csr_matrix(np.where(IRIS.data > 2, IRIS.data, 0.0))
+    bunch = Bunch(
+        data=words, target=IRIS.target, target_names=IRIS.target_names, feature_names=IRIS.feature_names,
+        train=np.arange(0, 150, 2), test=np.arange(1, 150, 2),
+    )  # fmt: skip
+    monkeypatch.setattr("smaller.datasets.load_news20", lambda: bunch)
+    out, _ = smaller_command("datasets news20 --part test", capsys)
+    assert "75 rows, 4 columns" in out
+    found = read_table("news20.npz", target="y")
+    np.testing.assert_array_equal(found.X.toarray(), words[1::2].toarray())
+    assert found.y.tolist() == IRIS.target_names[IRIS.target][1::2].tolist()
+    assert found.columns.inputs == IRIS.feature_names
+    _, err = smaller_command("datasets news20 -o news.csv", capsys, code=1)
+    assert "name a file .npz" in err
+
+
+def test_the_demonstration_tells_what_it_found_and_leaves_two_reports(capsys):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("jinja2")
+    out, _ = smaller_command("demo new/place", capsys)
+    for said in ("worst radius", "of 171 wrong", "95 % interval", "misses by", "90 % intervals", "Certificate"):
+        assert said in out
+    for page in ("new/place/index.html", "new/place/numbers.html"):
+        assert page in out
+        assert "<!doctype html>" in Path(page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
