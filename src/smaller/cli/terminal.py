@@ -72,7 +72,7 @@ def show(facts: dict[str, Any], limit: int = 15) -> None:
     proof = facts["certificate"]
     gap = "" if proof["gap"] is None else f"relative duality gap {proof['gap']:.1e}, "
     violation = "" if proof["violation"] is None else f"violation {proof['violation']:.1e} "
-    say(f"Certificate: {gap}{violation}({proof['status']}).")
+    say(f"Certificate: {gap}{violation}({proof['ended'] or proof['status']}).")
 
 
 def _show_kept(kept: dict[str, Any], limit: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from .columns import Design
 
 BLOCK_BYTES = 2**23
+WHOLE_BYTES = 2**25  # of a matrix whose products are not worth their cutting into blocks
 CACHE_BYTES = 2**18  # what is read once and thrown away should not leave the cache
 
 
@@ -23,14 +24,15 @@ class DenseDesign(Design):
 
     def _blocks(self, *chosen: np.ndarray | None) -> Iterator[tuple[slice, list[np.ndarray]]]:
         """Blocks of samples in float64, of one or several sets of columns."""
-        sets = [self.X if rows is None else self.X[:, rows] for rows in chosen]
-        if self.X.dtype == np.float64:
-            yield slice(None), sets
+        if self.X.dtype == np.float64 and self.X.nbytes <= WHOLE_BYTES:
+            yield slice(None), [self.X if rows is None else self.X[:, rows] for rows in chosen]
             return
-        step = max(1, BLOCK_BYTES // (8 * max(1, *(X.shape[1] for X in sets))))
+        widths = [self.d if rows is None else len(rows) for rows in chosen]
+        step = max(1, BLOCK_BYTES // (8 * max(1, *widths)))
         for first in range(0, self.n, step):
             part = slice(first, first + step)
-            yield part, [X[part].astype(np.float64) for X in sets]
+            X = self.X[part]
+            yield part, [(X if rows is None else X[:, rows]).astype(np.float64, copy=False) for rows in chosen]
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         W = W[: self.d] if rows is None else W[rows]
@@ -84,7 +86,7 @@ class DenseDesign(Design):
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some of the d columns as a fresh float64 array."""
-        return self.X[:, rows].astype(np.float64, copy=False)
+        return self.X.T[rows].T.astype(np.float64, copy=False)
 
     def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
         """sum_i omega_il (x_ij - center_j)^2, (d, L)."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Status
+
 ABOUT = (
     " This is about the optimum, not about the world: it says that the problem was solved, not that the model is right."
 )
@@ -23,8 +25,19 @@ def certificate(inner) -> dict[str, Any]:
         "violation": violation if np.isfinite(violation) else None,
         "status": inner.status_,
         "iterations": int(inner.n_iter_),
+        "ended": _ended(inner, violation, gap),
         "meaning": meaning(inner, objective, violation, gap) + ABOUT,
     }
+
+
+def _ended(inner, violation: float, gap: float | None) -> str:
+    """The sentence of a status other than converged; empty where all is well."""
+    status = Status.__members__.get(inner.status_.upper(), Status.CONVERGED)
+    if status is Status.CONVERGED:
+        return ""
+    known = {"n_iter": inner.n_iter_, "gap": np.nan if gap is None else gap, "violation": violation, "tol": inner.tol}
+    known |= {name: getattr(inner, f"{name}_", np.nan) for name in ("lam", "noise")}
+    return status.sentence(**known)
 
 
 def _convex(inner, objective: float, violation: float, gap) -> str:

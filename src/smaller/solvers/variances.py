@@ -60,14 +60,14 @@ class Problem:
 
     def state(self, rows: np.ndarray, gamma: np.ndarray, noise: float) -> State:
         """By the smaller of the two systems; `rows` are positions in `self.rows`."""
-        evidence, Phi = self.evidence, self.Phi[:, rows]
+        evidence, every = self.evidence, len(rows) == self.Phi.shape[1]
+        Phi = self.Phi if every else self.Phi[:, rows]
         root = np.sqrt(gamma)
         if len(rows) <= len(Phi):
-            B = Phi * root
-            H = B.T @ B / noise
+            H = Phi.T @ Phi / noise * np.outer(root, root)
             H.flat[:: len(rows) + 1] += 1.0
             inner, logdet = inverse(H)
-            scaled = inner @ (B.T @ self.T) / noise
+            scaled = inner @ (root[:, None] * (Phi.T @ self.T)) / noise
             determined = 1 - np.diag(inner)
         else:
             S = (Phi * gamma) @ Phi.T / noise
