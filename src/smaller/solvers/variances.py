@@ -64,7 +64,7 @@ class Problem:
         Phi = self.Phi if every else self.Phi[:, rows]
         root = np.sqrt(gamma)
         if len(rows) <= len(Phi):
-            H = Phi.T @ Phi / noise * np.outer(root, root)
+            H = (Phi.T @ Phi) * np.outer(root, root) / noise
             H.flat[:: len(rows) + 1] += 1.0
             inner, logdet = inverse(H)
             scaled = inner @ (root[:, None] * (Phi.T @ self.T)) / noise
