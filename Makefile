@@ -27,8 +27,8 @@ unexport PYTHONPATH PYTHONHOME
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
-demo: $(STAMPS)/package $(STAMPS)/extra-plot  ## fit a sparse model on a real data set and leave a report
-	$(PY) examples/demo.py $(ARGS)
+demo: $(STAMPS)/package $(STAMPS)/extra-cli $(STAMPS)/extra-report  ## fit sparse models to real data and leave a report on each
+	$(PY) -m smaller demo $(ARGS)
 
 # Each pytest worker gets one thread, so that the workers do not fight for the cores.
 test test-slow test-gpu bench: export OMP_NUM_THREADS := 1

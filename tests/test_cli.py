@@ -21,14 +21,20 @@ pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
 from scipy import sparse
+from scipy.stats import norm
 from sklearn.datasets import dump_svmlight_file, load_iris
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Bunch
 
 import smaller
-from smaller import SBMLR, SMLR, SMLRCV, decision
+from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision
 from smaller.cli import run
 from smaller.cli.options import costs, priors
 from smaller.persist import load_with_notes
 from smaller.ranking import advice, calibration_error, candidates, cross_validated, task_of
+from smaller.ranking.numbers import Mean
 from smaller.tables import read_table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,6 +77,14 @@ def mixed(n=120, missing=False):
     if missing:
         frame.loc[[3, 5, 8], "age"] = np.nan
         frame.loc[4, "colour"] = np.nan
+    return frame
+
+
+def numbers(n=90):
+    """A table whose target is a number: two of five columns matter."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(n, 5)) * [1, 10, 0.1, 1, 5] + 3, columns=list("abcde"))
+    frame["y"] = 2 * frame["a"] - 0.3 * frame["b"] + rng.normal(0, 0.7, n)
     return frame
 
 
@@ -228,21 +242,57 @@ def test_predictions_go_to_the_terminal_as_csv_when_no_file_is_named(capsys):
 
 def test_compare_gives_one_table_and_advice(capsys):
     out, _ = smaller_command("compare flowers.csv -t species --folds 3 --jobs 1", capsys)
-    for name in ("sbmlr", "smlr", "rmlr", "sbmlr, rbf", "class frequencies", "calibration error", "Take "):
+    for name in ("sbmlr", "smlr", "rmlr", "rvm", "jeffreys", "sbmlr, rbf", "class frequencies", "calibration error"):
         assert name in out
+    assert "Take " in out
+
+
+def test_compare_of_numbers_tells_errors_densities_and_intervals(capsys):
+    numbers().to_csv("numbers.csv", index=False)
+    out, _ = smaller_command("compare numbers.csv --folds 3 --jobs 1", capsys)
+    for name in ("rvm", "jeffreys", "laplace", "rvm, quadratic", "rvm, rbf", "the mean", "RMSE", "90 % intervals hold"):
+        assert name in out
+    assert re.search("Take (rvm|jeffreys|laplace): its log density loss|Take (rvm|jeffreys|laplace): it has", out)
+
+
+def test_scores_of_numbers_are_those_of_the_held_out_samples():
+    table = numbers()
+    X, y = table.drop(columns="y").to_numpy(), table["y"].to_numpy()
+    (score, nothing) = cross_validated("regression", {"rvm": RVMRegressor("linear"), "the mean": Mean()}, X, y, folds=4)
+    mean, deviation = np.empty(len(y)), np.empty(len(y))
+    losses = []
+    for train, test in KFold(4, shuffle=True, random_state=0).split(X):
+        model = RVMRegressor("linear").fit(X[train], y[train])
+        mean[test], deviation[test] = model.predict(X[test], return_std=True)
+        losses.append(-norm.logpdf(y[test], mean[test], deviation[test]).mean())
+    assert score.loss == pytest.approx(np.mean(losses))
+    assert score.loss_error == pytest.approx(np.std(losses, ddof=1) / 2)
+    assert score.figures["RMSE"] == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
+    assert score.figures["R²"] == pytest.approx(r2_score(y, mean))
+    low, high = norm.interval(0.9, mean, deviation)
+    assert score.figures["90 % intervals hold"] == ((low <= y) & (y <= high)).mean()
+    assert nothing.kept == 0
+    assert nothing.figures["R²"] < 0.05
+
+
+def test_advice_on_numbers_without_a_relation_is_to_take_nothing():
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(80, 5)), rng.normal(size=80)
+    models = {name: model for name, model in candidates("regression", X).items() if name in ("rvm", "the mean")}
+    scores = cross_validated("regression", models, X, y, folds=3)
+    assert advice("regression", scores).startswith("No model does better than the mean")
 
 
 def test_advice_is_the_sparsest_of_the_good_and_nothing_where_nothing_helps():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 5))
-    models = candidates(X)
-    models.pop("smlr")
+    models = {n: m for n, m in candidates("classification", X).items() if n in ("sbmlr", "rmlr", "class frequencies")}
     with pytest.warns(smaller.errors.EmptyModelWarning):
-        noise = cross_validated(models, X, rng.integers(0, 2, 80), folds=3)
-    assert advice(noise).startswith("No model does better")
-    signal = cross_validated(models, X, (X[:, 0] > 0).astype(int), folds=3)
-    assert advice(signal).startswith("Take sbmlr:")
-    sparsest = min(signal[:3], key=lambda score: score.kept)
+        noise = cross_validated("classification", models, X, rng.integers(0, 2, 80), folds=3)
+    assert advice("classification", noise).startswith("No model does better")
+    signal = cross_validated("classification", models, X, (X[:, 0] > 0).astype(int), folds=3)
+    assert advice("classification", signal).startswith("Take sbmlr:")
+    sparsest = min(signal[:2], key=lambda score: score.kept)
     assert sparsest.name == "sbmlr"
 
 
@@ -286,34 +336,138 @@ def test_datasets_are_listed_and_written(capsys):
     assert "breast_cancer" in out
     smaller_command("datasets wine", capsys)
     assert len(pd.read_csv("wine.csv")) == 178
+    smaller_command("datasets wine -o wine.npz", capsys)
+    np.testing.assert_array_equal(read_table("wine.npz", target="y").X, read_table("wine.csv", target="y").X)
+    _, err = smaller_command("datasets wine --part train", capsys, code=1)
+    assert "wine has no train part" in err
 
 
-def test_a_regression_model_needs_no_more_than_its_line_in_the_tables(capsys, monkeypatch):
-    from sklearn.linear_model import BayesianRidge, Ridge
+def test_a_sparse_set_is_written_in_its_parts_as_a_matrix_with_names(capsys, monkeypatch):
+    words = sparse.csr_matrix(np.where(IRIS.data > 2, IRIS.data, 0.0))
+    bunch = Bunch(
+        data=words, target=IRIS.target, target_names=IRIS.target_names, feature_names=IRIS.feature_names,
+        train=np.arange(0, 150, 2), test=np.arange(1, 150, 2),
+    )  # fmt: skip
+    monkeypatch.setattr("smaller.datasets.load_news20", lambda: bunch)
+    out, _ = smaller_command("datasets news20 --part test", capsys)
+    assert "75 rows, 4 columns" in out
+    found = read_table("news20.npz", target="y")
+    np.testing.assert_array_equal(found.X.toarray(), words[1::2].toarray())
+    assert found.y.tolist() == IRIS.target_names[IRIS.target][1::2].tolist()
+    assert found.columns.inputs == IRIS.feature_names
+    _, err = smaller_command("datasets news20 -o news.csv", capsys, code=1)
+    assert "name a file .npz" in err
 
-    from smaller.persist.registry import ESTIMATORS
-    from smaller.ranking import MODELS, Offer
 
-    for kind in (BayesianRidge, Ridge):  # with standard deviations, and without; stand-ins for models to come
-        monkeypatch.setitem(ESTIMATORS, kind.__name__, kind)
-        monkeypatch.setitem(MODELS, kind.__name__.lower(), Offer("regression", lambda s, kind=kind: kind(), ""))
-    table, new = FLOWERS.iloc[::2, :4], FLOWERS.iloc[1::2, :3].to_numpy()
-    table.to_csv("numbers.csv", index=False)
-    direct = BayesianRidge().fit(table.to_numpy()[:, :3], table["petal width"])
-    out, _ = smaller_command("fit numbers.csv -t 'petal width' -o one.model", capsys)
-    assert "misses by" in out
-    smaller_command("predict one.model new.csv -o out.csv --keep species", capsys)
-    mean, deviation = direct.predict(new, return_std=True)
+def test_the_demonstration_tells_what_it_found_and_leaves_two_reports(capsys):
+    pytest.importorskip("vl_convert")
+    pytest.importorskip("jinja2")
+    out, _ = smaller_command("demo new/place", capsys)
+    for said in ("worst radius", "of 171 wrong", "95 % interval", "misses by", "90 % intervals", "Certificate"):
+        assert said in out
+    for page in ("new/place/index.html", "new/place/numbers.html"):
+        assert page in out
+        assert "<!doctype html>" in Path(page).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [
+        ("", RVMRegressor("linear")),
+        ("--model jeffreys", JeffreysRegressor()),
+        ("--model laplace", LaplaceRegressor()),
+        ("--model laplace --lam 4 --no-standardize", LaplaceRegressor(4.0, standardize=False)),
+        ("--model rvm --basis quadratic", RVMRegressor("quadratic")),
+    ],
+)
+def test_two_commands_lead_from_a_table_to_predicted_numbers(asked, kind, capsys):
+    table = numbers()
+    table[::2].to_csv("numbers.csv", index=False)
+    table[1::2].drop(columns="y").to_csv("new.csv", index=False)
+    out, _ = smaller_command(f"fit numbers.csv -o one.model {asked}", capsys)
+    assert "its 90 % intervals hold" in out
+    assert "fitted on: every figure here is better" in out
+    smaller_command("predict one.model new.csv -o out.csv --keep a", capsys)
+    direct = kind.fit(table.iloc[::2, :5].to_numpy(), table["y"][::2])
+    mean, deviation = direct.predict(table.iloc[1::2, :5].to_numpy(), return_std=True)
     found = pd.read_csv("out.csv")
     np.testing.assert_allclose(found["prediction"], mean, rtol=1e-9)
     np.testing.assert_allclose(found["standard deviation"], deviation, rtol=1e-9)
-    smaller_command("fit numbers.csv -t 'petal width' --model ridge -o one.model", capsys)
-    smaller_command("predict one.model new.csv -o out.csv", capsys)
-    assert list(pd.read_csv("out.csv")) == ["prediction"]
-    _, err = smaller_command("predict one.model new.csv --reject 0.9", capsys, code=1)
+
+
+def test_a_kernel_regression_keeps_the_units_of_its_training(capsys):
+    table = numbers()
+    table.to_csv("numbers.csv", index=False)
+    smaller_command("fit numbers.csv --basis rbf -o one.model", capsys)
+    smaller_command("predict one.model numbers.csv -o out.csv", capsys)
+    X = StandardScaler().fit_transform(table.iloc[:, :5])
+    direct = RVMRegressor("rbf").fit(X, table["y"])
+    np.testing.assert_allclose(pd.read_csv("out.csv")["prediction"], direct.predict(X), rtol=1e-9)
+
+
+def test_what_is_for_classes_is_refused_for_numbers_with_a_sentence(capsys):
+    numbers().to_csv("numbers.csv", index=False)
+    smaller_command("fit numbers.csv -o one.model", capsys)
+    _, err = smaller_command("predict one.model numbers.csv --reject 0.9", capsys, code=1)
     assert "this model predicts numbers" in err
-    _, err = smaller_command("report one.model numbers.csv", capsys, code=1)
-    assert "A report is about a classifier" in err
+    _, err = smaller_command("bound one.model numbers.csv", capsys, code=1)
+    assert "about the probability of a wrong class" in err
+    numbers().assign(y="text").to_csv("text.csv", index=False)
+    _, err = smaller_command("report one.model text.csv", capsys, code=1)
+    assert "needs numbers" in err
+
+
+def test_the_path_of_numbers_is_that_of_the_lasso(capsys):
+    table = numbers()
+    table.to_csv("numbers.csv", index=False)
+    out, _ = smaller_command("path numbers.csv --strengths 6 -o weights.csv", capsys)
+    found = smaller.laplace_path(table.iloc[:, :5].to_numpy(), table["y"], 6)
+    weights = pd.read_csv("weights.csv")
+    np.testing.assert_allclose(weights["weight"], np.concatenate([coef[coef != 0] for coef in found.coefs]))
+    assert found.n_kept[0] == 0
+    assert found.n_kept[1] <= 2
+    assert re.search(r"a, b|b", out)
+
+
+def test_a_report_on_numbers_writes_the_facts_that_it_prints(capsys):
+    import json
+
+    table = numbers()
+    table[::2].to_csv("numbers.csv", index=False)
+    table[1::2].to_csv("rest.csv", index=False)
+    smaller_command("fit numbers.csv -o one.model", capsys)
+    out, _ = smaller_command("report one.model rest.csv -o facts.json", capsys)
+    facts = json.loads(Path("facts.json").read_text())
+    assert f"misses by {facts['quality']['rmse']:.4g}" in out
+    assert not facts["data"]["training_sample"]
+    assert facts["model"]["training"]["samples"] == 45
+
+
+@pytest.mark.parametrize("basis", ["linear", "rbf"])
+def test_an_exported_model_takes_the_units_of_the_table(basis, capsys):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    table = numbers()
+    table.to_csv("numbers.csv", index=False)
+    smaller_command(f"fit numbers.csv --basis {basis} -o one.model", capsys)
+    smaller_command("predict one.model numbers.csv -o out.csv", capsys)
+    out, _ = smaller_command("export one.model -o one.onnx", capsys)
+    assert "RVMRegressor of 5 inputs" in out
+    X = table.iloc[:, :5].to_numpy()
+    mean, deviation = runtime.InferenceSession("one.onnx").run(None, {"X": X})
+    found = pd.read_csv("out.csv")
+    np.testing.assert_allclose(mean, found["prediction"], rtol=1e-9)
+    np.testing.assert_allclose(deviation, found["standard deviation"], rtol=1e-9)
+
+
+def test_a_header_is_named_after_its_file_and_categories_are_told(capsys):
+    mixed().to_csv("table.csv", index=False)
+    smaller_command("fit table.csv -t outcome --ignore id -o one.model", capsys)
+    out, _ = smaller_command("export one.model -o 2-wards.h", capsys)
+    assert "in order: age, sex=m, colour=blue" in out
+    assert "int _2_wards_predict(" in Path("2-wards.h").read_text()
+    _, err = smaller_command("export one.model -o one.txt", capsys, code=1)
+    assert "must be one of '.onnx', '.h'" in err
 
 
 # -- problems
@@ -325,10 +479,13 @@ def test_a_regression_model_needs_no_more_than_its_line_in_the_tables(capsys, mo
         ("fit nothing.csv", "There is no file nothing.csv", 1),
         ("fit flowers.csv -t color", "has no column 'color'; its columns are 'sepal length'", 1),
         ("fit flowers.csv -t species --model svm", "--model must be one of 'sbmlr', 'smlr', 'rmlr'", 1),
+        ("fit flowers.csv -t species --model laplace", "--model laplace is not for classification", 1),
+        ("fit flowers.csv -t 'sepal length' --model smlr", "--model smlr is not for regression", 1),
+        ("fit flowers.csv -t 'sepal length' --lam 1", "takes no --lam; use --model laplace", 1),
+        ("fit flowers.csv -t 'sepal length' --model laplace --no-standardize", "give --lam with --no-standardize", 1),
+        ("fit flowers.csv -t species --task regression", "regression needs numbers", 1),
         ("fit flowers.csv -t species --lam 1", "takes no --lam", 1),
         ("fit flowers.csv -t species --task guess", "--task must be one of", 1),
-        ("fit flowers.csv -t 'sepal length'", "no model for that yet (in Python there are RVMRegressor", 1),
-        ("compare flowers.csv -t 'sepal length'", "If the numbers are classes, say --task classification", 1),
         ("fit flowers.xlsx", "has an ending that is not known; known are .csv", 1),
         ("predict flowers.csv new.csv", "flowers.csv is not a model file", 1),
         ("predict nothing.model new.csv", "No such file", 1),
@@ -433,28 +590,16 @@ def test_ctrl_c_leaves_no_broken_file(here):
     rng = np.random.default_rng(0)
     pd.DataFrame(rng.normal(size=(3000, 5))).assign(y=rng.integers(0, 5, 3000)).to_csv("long.csv", index=False)
     Path("kept.model").write_bytes(b"what was there")
-    command = [
-        sys.executable,
-        "-m",
-        "smaller",
-        "fit",
-        "long.csv",
-        "-o",
-        "kept.model",
-        "--model",
-        "smlr",
-        "--basis",
-        "rbf",
-    ]
+    # Loading the packages can take long on a busy machine: the work begins when this line is read.
+    code = "import sys, smaller.cli; from smaller.__main__ import main; print('begun', flush=True); sys.exit(main())"
+    command = [sys.executable, "-c", code, *shlex.split("fit long.csv -o kept.model --model smlr --basis rbf")]
     environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     # Whoever runs the tests in the background may have told their children to ignore Ctrl-C.
     heed = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)} if os.name == "posix" else {}
-    began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "smaller", "--help"], env=environment, capture_output=True, check=True)
-    start = time.perf_counter() - began  # on a busy machine, long
     work = subprocess.Popen(command, env=environment, **pipes, **heed)
-    time.sleep(max(4, 3 * start))
+    assert work.stdout.readline() == "begun\n"
+    time.sleep(2)
     work.send_signal(signal.SIGINT)
     _, err = work.communicate(timeout=60)
     assert work.returncode == 130, err
@@ -472,21 +617,21 @@ def test_without_its_packages_the_command_says_what_to_install():
 
 
 @pytest.mark.slow
-def test_a_large_file_is_read_in_less_than_three_times_its_array():
+def test_a_large_file_is_read_and_fitted_in_less_than_three_times_its_array():
     code = """
 import resource, pandas, pyarrow, smaller.cli
-from smaller.tables import read_table
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-X = read_table("big.csv", target="y").X
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / X.nbytes)
+assert smaller.cli.run(["fit", "big.csv", "-o", "big.model"]) == 0
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / (8 * 100_000 * 100))
 """
     rng = np.random.default_rng(0)
     for start in range(0, 100_000, 10_000):
-        part = pd.DataFrame(rng.normal(size=(10_000, 100))).assign(y=rng.integers(0, 2, 10_000))
+        part = pd.DataFrame(rng.normal(size=(10_000, 100)))
+        part["y"] = (part[0] - part[1] + rng.logistic(size=10_000) > 0).astype(int)
         part.to_csv("big.csv", index=False, mode="a", header=start == 0)
     environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert float(done.stdout) < 3.0
+    assert float(done.stdout.splitlines()[-1]) < 3.0
 
 
 # -- what the documentation shows
@@ -502,7 +647,7 @@ def shown():
 
 @pytest.mark.parametrize("commands", list(shown()))
 def test_the_commands_that_the_documentation_shows_work(commands, capsys, monkeypatch):
-    pytest.importorskip("vl_convert")
-    pytest.importorskip("jinja2")
+    for package in ("vl_convert", "jinja2", "onnx"):
+        pytest.importorskip(package)
     for command in commands:
         smaller_command(command, capsys)

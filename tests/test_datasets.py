@@ -86,6 +86,14 @@ def test_sets_of_scikit_learn_load_without_folder_network_or_extra_packages(name
     assert "sklearn" in bunch.source
 
 
+def test_a_set_of_numbers_to_predict_loads_without_folder_network_or_extra_packages():
+    bunch = datasets.load_diabetes()
+    assert bunch.data.shape == (442, 10)
+    assert bunch.target_names is None
+    assert bunch.target.dtype == float
+    assert len(bunch.feature_names) == 10
+
+
 def test_return_x_y_gives_the_data_and_the_target_of_the_bunch(folder):
     write_crabs(folder)
     bunch = datasets.load_crabs()

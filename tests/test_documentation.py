@@ -1,12 +1,9 @@
-"""What the documentation shows is what happens: its examples run, its links lead somewhere, the demonstration works."""
+"""What the documentation shows is what happens: its examples run, and its links lead somewhere."""
 
 import doctest
 import importlib
 import pkgutil
 import re
-import subprocess
-import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -17,7 +14,6 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted(page for page in (ROOT / "docs").glob("**/*.md") if "_build" not in page.parts)]
 MODULES = sorted(m.name for m in pkgutil.walk_packages(smaller.__path__, "smaller.") if m.name[-9:] != ".compiled")
 OPTIONAL = ("typer", "rich", "torch", "triton")
-FETCHED = ("src", "srcset", "href", "xlink:href")
 PICTURE = re.compile(r"<!-- picture: (\w+) -->")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)[^)]*\)")
 
@@ -40,6 +36,10 @@ def test_the_examples_of_docstrings_give_what_they_show(module):
         if error.name not in OPTIONAL:
             raise
         pytest.skip(f"{module} needs {error.name}")
+    if module.startswith("smaller.plots"):
+        pytest.importorskip("matplotlib").use("Agg")
+    if module == "smaller.export.onnx_graph":
+        pytest.importorskip("onnx")
     assert doctest.testmod(found).failed == 0
 
 
@@ -61,31 +61,3 @@ def test_links_between_files_lead_somewhere(page):
 def test_pictures_are_those_of_examples(page):
     named = PICTURE.findall(page.read_text(encoding="utf-8"))
     assert [example for example in named if not (ROOT / "examples" / f"{example}.py").exists()] == []
-
-
-def test_the_demonstration_tells_what_it_found_and_leaves_a_page_that_needs_nothing_else(tmp_path):
-    pytest.importorskip("matplotlib")
-    folder = tmp_path / "new" / "report"
-    command = [sys.executable, str(ROOT / "examples" / "demo.py"), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
-    for said in ("worst radius", "of 171 wrong", "95 % interval", "log-loss", "duality gap", str(folder)):
-        assert said in done.stdout
-    text = (folder / "index.html").read_text(encoding="utf-8")
-    page = Elements()
-    page.feed(text)
-    assert [value for _, key, value in page.attributes if key in FETCHED and not value.startswith("#")] == []
-    assert len([value for tag, key, value in page.attributes if (tag, key) == ("figure", "aria-label")]) == 2
-    assert text.count("<svg ") == 2
-    assert not re.search(r"@import|\$\w", text)  # no foreign style sheet, and every place of the template is filled
-
-
-class Elements(HTMLParser):
-    """Collects the attributes of all elements."""
-
-    def __init__(self):
-        super().__init__()
-        self.attributes = []
-
-    def handle_starttag(self, tag, attrs):
-        self.attributes += [(tag, key, value or " ") for key, value in attrs]

@@ -38,6 +38,7 @@ from smaller.basis import Kernel, Polynomial
 from smaller.decision import CostSensitive, PriorShift, Rejecting
 from smaller.errors import ModelFileError
 from smaller.persist import load_with_notes, registry
+from smaller.priors import Jeffreys, Power, Student
 
 X, CODES = clusters(n=60, p=4)
 NAMES = np.array(["red", "green", "blue"])
@@ -110,6 +111,9 @@ MODELS = {
     "RVMClassifier, one against the rest": RVMClassifier("linear", multiclass="ovr"),
     "RVMRegressor": RVMRegressor(),
     "TypeIRegressor": TypeIRegressor("student"),
+    "TypeIRegressor, a prior of its own": TypeIRegressor(Power(0.3)),
+    "TypeIRegressor, another": TypeIRegressor(Student(3)),
+    "TypeIRegressor, Jeffreys": TypeIRegressor(Jeffreys()),
     "TypeIIRegressor": TypeIIRegressor("em"),
     "TypeIIClassifier": TypeIIClassifier(),
 }  # fmt: skip

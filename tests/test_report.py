@@ -5,17 +5,33 @@ import json
 import os
 import re
 import shutil
+from contextlib import contextmanager
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from conftest import clusters
 from scipy import sparse
-from scipy.stats import binomtest
+from scipy.stats import binomtest, norm
 from sklearn.metrics import confusion_matrix, log_loss
 
 import smaller
-from smaller import RMLR, SBMLR, SMLR, SMLRCV, EvidenceSearch, report
+from smaller import (
+    RMLR,
+    SBMLR,
+    SMLR,
+    SMLRCV,
+    EvidenceSearch,
+    JeffreysClassifier,
+    JeffreysRegressor,
+    LaplaceRegressor,
+    RVMClassifier,
+    RVMRegressor,
+    TypeIIClassifier,
+    TypeIIRegressor,
+    TypeIRegressor,
+    report,
+)
 from smaller.decision import PriorShift, Rejecting
 
 X, CODES = clusters(n=240, p=6)
@@ -90,6 +106,7 @@ def test_a_model_with_a_bound_of_its_training_sample_shows_it():
         SMLR(), SMLRCV(lams=5, cv=3), RMLR(), SBMLR(basis="rbf"), SMLR(basis="quadratic"), RMLR("evidence"),
         EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
         Rejecting(PriorShift(SMLR()), threshold=0.6), SMLR(class_weight="balanced"),
+        RVMClassifier(), RVMClassifier("linear", multiclass="ovr"), JeffreysClassifier(), TypeIIClassifier(),
     ],
     ids=repr,
 )  # fmt: skip
@@ -100,6 +117,9 @@ def test_every_classifier_has_facts(kind, labels):
     json.dumps(facts, allow_nan=False)
     assert facts["quality"]["tested"] == 120
     assert sum(map(sum, facts["quality"]["confusion"])) == 120
+    assert not facts["data"]["training_sample"]
+    if not isinstance(fitted, (Rejecting, EvidenceSearch)) and getattr(fitted, "class_weight", None) is None:
+        assert report(fitted, X[TRAIN], labels[TRAIN]).facts["data"]["training_sample"]
 
 
 def test_sparse_data_and_sparse_weights_have_the_same_facts(found, model):
@@ -124,6 +144,90 @@ def test_what_is_no_model_and_labels_that_are_unknown_are_refused(model):
         report(SMLR(), X, CODES)
 
 
+# -- the facts about numbers
+
+Y = X[:, 0] * 2 - X[:, 3] + np.random.default_rng(5).normal(0, 0.8, len(X))
+REGRESSORS = [
+    RVMRegressor("linear"), RVMRegressor("rbf"), RVMRegressor("quadratic"), JeffreysRegressor(), LaplaceRegressor(),
+    LaplaceRegressor(20.0, standardize=False), TypeIRegressor("student"), TypeIIRegressor("em"),
+    RVMRegressor("linear", fit_intercept=False), EvidenceSearch(RVMRegressor(), {"basis": ["linear", "rbf"]}),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def machine():
+    return RVMRegressor("linear").fit(X[TRAIN], Y[TRAIN])
+
+
+@pytest.fixture(scope="module")
+def numbers(machine):
+    return report(machine, X[TEST], Y[TEST], names=NAMES, source="numbers.csv", training={"samples": 120})
+
+
+def test_facts_about_numbers_are_those_of_the_model(numbers, machine):
+    facts = numbers.facts
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+    mean, deviation = machine.predict(X[TEST], return_std=True)
+    y, quality = Y[TEST], facts["quality"]
+    assert quality["rmse"] == pytest.approx(np.sqrt(np.mean((y - mean) ** 2)))
+    assert quality["r2"] == pytest.approx(machine.score(X[TEST], y))
+    assert quality["density_loss"] == pytest.approx(-norm.logpdf(y, mean, deviation).mean())
+    for row in facts["coverage"]:
+        low, high = norm.interval(row["level"], mean, deviation)
+        assert row["inside"] == ((low <= y) & (y <= high)).mean()
+        assert row["width"] == pytest.approx((high - low).mean())
+    surest = np.argsort(deviation, kind="stable")[:60]
+    row = next(row for row in facts["surest"] if row["accepted"] == 60)
+    assert row["rmse"] == pytest.approx(np.sqrt(np.mean((y - mean)[surest] ** 2)))
+    assert facts["noise"]["deviation"] == machine.noise_**0.5
+    assert facts["model"]["found"]["evidence"] == machine.evidence_
+    assert not facts["data"]["training_sample"]
+    assert "misses by" in repr(numbers)
+
+
+def test_weights_come_with_their_standard_deviations(numbers, machine):
+    errors = dict(zip(machine.support_.tolist(), np.sqrt(np.diag(machine.covariance_)), strict=True))
+    weights = numbers.facts["kept"]["weights"]
+    assert len(weights) == len(machine.support_)
+    for row in weights:
+        j = NAMES.index(row["name"])
+        assert row["weight"] == machine.coef_[j]
+        assert row["error"] == pytest.approx(errors[j] * X[TEST][:, j].std())
+
+
+@pytest.mark.parametrize("kind", REGRESSORS, ids=repr)
+def test_every_regressor_has_facts_and_knows_its_training_sample(kind):
+    fitted = kind.fit(X[TRAIN], Y[TRAIN])
+    facts = report(fitted, X[TEST], Y[TEST]).facts
+    json.dumps(facts, allow_nan=False)
+    assert facts["task"] == "regression"
+    assert not facts["data"]["training_sample"]
+    seen = report(fitted, X[TRAIN], Y[TRAIN]).facts
+    assert seen["data"]["training_sample"] == getattr(fitted, "fit_intercept", True)
+    assert sparse_facts(fitted)["quality"]["rmse"] == pytest.approx(facts["quality"]["rmse"])
+
+
+def sparse_facts(fitted):
+    return report(fitted, sparse.csr_array(X[TEST]), Y[TEST]).facts
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_constant_target_has_facts_too():
+    facts = report(JeffreysRegressor().fit(X, np.ones(len(X))), X, np.ones(len(X))).facts
+    json.dumps(facts, allow_nan=False)
+    assert facts["quality"]["rmse"] == 0
+    assert facts["quality"]["r2"] is None
+
+
+def test_targets_that_are_no_numbers_or_several_are_refused(machine):
+    with pytest.raises(ValueError, match="the target has text"):
+        report(machine, X, CODES.astype(str))
+    with pytest.raises(ValueError, match="about one target"):
+        report(RVMRegressor("linear").fit(X, np.column_stack([Y, -Y])), X, Y)
+    with pytest.raises(ValueError, match="X has 240 rows but y has 10"):
+        report(machine, X, Y[:10])
+
+
 # -- the page
 
 
@@ -146,7 +250,18 @@ def page(found):
     return found.html
 
 
-def test_the_page_needs_nothing_else_and_is_small(page):
+@pytest.fixture(scope="module")
+def page_of_numbers(page, numbers):
+    return numbers.html
+
+
+@pytest.fixture(params=["classes", "numbers"])
+def either(request, page, page_of_numbers):
+    return page if request.param == "classes" else page_of_numbers
+
+
+def test_the_page_needs_nothing_else_and_is_small(either):
+    page = either
     elements = Elements(page).found
     fetched = [a[key] for _, a in elements for key in ("src", "href", "srcset") if key in a]
     assert [value for value in fetched if not value.startswith(("#", "data:"))] == []
@@ -154,13 +269,15 @@ def test_the_page_needs_nothing_else_and_is_small(page):
     assert len(page.encode()) < LARGEST
 
 
-def test_names_and_labels_cannot_break_the_page(page):
+def test_names_and_labels_cannot_break_the_page(either):
+    page = either
     assert "<b>fourth</b>" not in page
     assert "<i>" not in page.partition('<script type="module">')[0]
     assert "&lt;b&gt;fourth&lt;/b&gt;" in page
 
 
-def test_the_page_is_labelled_for_those_who_cannot_see_it(page):
+def test_the_page_is_labelled_for_those_who_cannot_see_it(either):
+    page = either
     elements = Elements(page).found
     inputs = [a for tag, a in elements if tag == "input"]
     labelled = {a.get("for") for tag, a in elements if tag == "label"}
@@ -206,24 +323,63 @@ def browser():
         opened.close()
 
 
-@pytest.mark.parametrize("width", [1000, 390])
-def test_the_page_opens_from_disk_and_its_controls_change_the_numbers(browser, found, page, tmp_path, width):
-    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+@contextmanager
+def opened(browser, page, folder, width):
+    """The page opened from disk without a network; on leaving, nothing was said and nothing was asked for."""
+    (folder / "page.html").write_text(page, encoding="utf-8")
     context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
     tab, said, asked = context.new_page(), [], []
     tab.on("console", lambda message: said.append(message.text))
     tab.on("pageerror", lambda error: said.append(str(error)))
     tab.on("request", lambda request: asked.append(request.url))
-    tab.goto((tmp_path / "page.html").as_uri())
+    tab.goto((folder / "page.html").as_uri())
     tab.wait_for_selector("html[data-ready=yes]", timeout=30_000)
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
-    assert tab.locator("figure svg").count() == 4
-    check_threshold(tab, found.facts)
-    check_path(tab, found.facts)
-    check_costs(tab, found.facts)
+    yield tab
     assert said == []
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     context.close()
+
+
+@pytest.mark.parametrize("width", [1000, 390])
+def test_the_page_opens_from_disk_and_its_controls_change_the_numbers(browser, found, page, tmp_path, width):
+    with opened(browser, page, tmp_path, width) as tab:
+        assert tab.locator("figure svg").count() == 4
+        check_threshold(tab, found.facts)
+        check_path(tab, found.facts)
+        check_costs(tab, found.facts)
+
+
+@pytest.mark.parametrize("width", [1000, 390])
+def test_the_page_about_numbers_opens_and_its_controls_change_them(browser, numbers, page_of_numbers, tmp_path, width):
+    with opened(browser, page_of_numbers, tmp_path, width) as tab:
+        assert tab.locator("figure svg").count() == 6
+        check_path(tab, numbers.facts)
+        check_level(tab, numbers.facts)
+        check_share(tab, numbers.facts)
+
+
+def check_level(tab, facts):
+    for at in (9, 49, 89):
+        tab.fill("#level", str(at))
+        row = facts["coverage"][at]
+        assert text(tab, "inside") == str(round(row["inside"] * 120))
+        assert text(tab, "outside") == str(120 - round(row["inside"] * 120))
+        assert float(text(tab, "width")) == pytest.approx(row["width"], rel=1e-3)
+    before = text(tab, "inside")
+    tab.focus("#level")
+    for _ in range(30):
+        tab.keyboard.press("ArrowLeft")
+    assert text(tab, "inside") != before
+
+
+def check_share(tab, facts):
+    for at in (10, 60, 119):
+        tab.fill("#share", str(at))
+        row = facts["surest"][at]
+        assert text(tab, "share-accepted") == str(row["accepted"])
+        assert text(tab, "share-aside") == str(120 - row["accepted"])
+        assert float(text(tab, "share-rmse")) == pytest.approx(row["rmse"], rel=1e-3)
 
 
 def text(tab, name):

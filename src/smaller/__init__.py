@@ -6,12 +6,14 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from .export import to_c, to_onnx
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
 from .recovery import SparseSolution, maximally_sparse
 from .relevance import RVMClassifier, RVMRegressor
 from .report import report
+from .strengths import laplace_path
 from .tuning import SMLRCV, Path, path
 
 __all__ = [
@@ -33,9 +35,12 @@ __all__ = [
     "__version__",
     "bounds",
     "decision",
+    "laplace_path",
     "load",
     "maximally_sparse",
     "path",
     "report",
     "save",
+    "to_c",
+    "to_onnx",
 ]

@@ -212,7 +212,8 @@ def _read_sklearn(recipe: Recipe) -> Table:
 
     bunch = getattr(sklearn.datasets, str(recipe.sklearn))()
     names = [str(name) for name in bunch.feature_names]
-    return Table(bunch.data, bunch.target, names, {"target_names": bunch.target_names.astype(str)})
+    classes = {} if recipe.regression else {"target_names": bunch.target_names.astype(str)}
+    return Table(bunch.data, bunch.target, names, classes)
 
 
 def _find_mass(recipe: Recipe) -> str:
@@ -338,6 +339,9 @@ load_breast_cancer = _loader(
     "breast_cancer", about="Breast cancer (UCI, diagnostic): 30 features of 569 tumours, 2 classes.",
     sklearn="load_breast_cancer")
 load_digits = _loader("digits", about="Digits (UCI): 1797 images of 8 x 8 pixels, 10 classes.", sklearn="load_digits")
+load_diabetes = _loader(
+    "diabetes", about="Diabetes (Efron et al. 2004): its progress in a year from 10 measurements of 442 patients.",
+    sklearn="load_diabetes", regression=True)
 load_crabs = _loader(
     "crabs", about="Crabs (PRNN): sex of 200 crabs from 5 lengths; the first 20 of each colour and sex for training.",
     file="crabs.csv.gz", mass=("crabs",), openml="prnn_crabs", target="sex", aside=("sp", "index", "split"),

@@ -23,6 +23,8 @@ CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this i
 # Relative to the diagonal, tried in turn: rounding may leave nearly collinear columns just short of positive definite.
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
+AT_ONCE = 8  # columns whose products are taken together, so that no copy of all of them is made
+
 
 class Columns:
     """The columns of a design, weighted, centred (where there is an intercept) and in units of their norms."""
@@ -188,9 +190,9 @@ class Evidence:
     def _products_with(self, rows: np.ndarray, Phi: np.ndarray) -> np.ndarray:
         """All columns' products with some, (d, r); those of columns seen before are remembered."""
         new = [i for i, row in enumerate(rows) if row not in self._seen]
-        if new:
-            pulled = self.columns.pull(self.root * Phi[:, new])
-            self._seen.update((int(rows[i]), column) for i, column in zip(new, pulled.T.copy(), strict=True))
+        for part in (new[first : first + AT_ONCE] for first in range(0, len(new), AT_ONCE)):
+            pulled = self.columns.pull(self.root * Phi[:, part])
+            self._seen.update((int(rows[i]), column) for i, column in zip(part, pulled.T.copy(), strict=True))
         found = [self._seen[int(row)] for row in rows]
         return np.column_stack(found) if found else np.empty((self.columns.d, 0))
 

@@ -138,7 +138,7 @@ class Power:
     gamma, reached at gamma = 1 / h'(x^2).
     """
 
-    def __init__(self, p: float):
+    def __init__(self, p: float = 1.0):
         if not 0 < p <= 2:
             raise ValueError(f"Power: p must be positive and at most 2; got {p!r}.")
         self.p = p

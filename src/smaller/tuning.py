@@ -43,6 +43,9 @@ class Path:
     n_kept : ndarray of shape (L,)
         Columns with a non-zero weight.
     classes : ndarray
+        Empty in regression.
+    noises : ndarray of shape (L,) or None
+        In regression, the variance of the noise.
     """
 
     lams: np.ndarray
@@ -53,6 +56,7 @@ class Path:
     violations: np.ndarray
     n_kept: np.ndarray
     classes: np.ndarray
+    noises: np.ndarray | None = None
 
     @property
     def coefs(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from ..multinomial import RMLR
 from .results import INDEPENDENT, TestSet, check_delta
 
 
@@ -59,7 +60,9 @@ def _refuse_training_sample(model, X, y) -> None:
         return
     _, objective, _ = clone(model)._pose(X, y, None, None)
     if hasattr(model, "lam_"):
-        objective = objective.with_prior(objective.prior.with_strength(model.lam_))
+        prior = objective.prior
+        strength = prior.with_ridge if isinstance(model, RMLR) else prior.with_strength
+        objective = objective.with_prior(strength(model.lam_))
     coef = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.toarray()
     W = coef[: objective.k].T
     W = np.vstack([W, model.intercept_[: objective.k]]) if model.fit_intercept else W

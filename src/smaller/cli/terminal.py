@@ -12,6 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
+from ..ranking import REGRESSION
+
 WIDE = 200  # characters of a table that goes to a file or to another program
 
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
@@ -59,23 +61,47 @@ def grid(headings: list[str], rows: list[list[Any]], texts: tuple[int, ...] = (0
 
 def show(facts: dict[str, Any], limit: int = 15) -> None:
     """The facts of a report, in brief."""
-    kept, quality, proof = facts["kept"], facts["quality"], facts["certificate"]
+    _show_kept(facts["kept"], limit)
+    say(_numbers(facts["quality"]) if facts["task"] == REGRESSION else _classes(facts["quality"]))
+    if facts["task"] == REGRESSION:
+        found = facts["model"]["found"]
+        evidence = f"; log evidence {found['evidence']:.2f} nats" if "evidence" in found else ""
+        say(f"Noise: a standard deviation of {facts['noise']['deviation']:.4g}{evidence}.")
+    if facts["data"]["note"]:
+        say(facts["data"]["note"])
+    proof = facts["certificate"]
+    gap = "" if proof["gap"] is None else f"relative duality gap {proof['gap']:.1e}, "
+    violation = "" if proof["violation"] is None else f"violation {proof['violation']:.1e} "
+    say(f"Certificate: {gap}{violation}({proof['ended'] or proof['status']}).")
+
+
+def _show_kept(kept: dict[str, Any], limit: int) -> None:
     say(f"Kept {kept['number']} of {kept['of']} {kept['what']}.")
-    if kept["weights"]:
-        rows = [
-            [r["name"], r["class"], f"{r['standard']:+.3g}", f"{r['weight']:+.3g}"] for r in kept["weights"][:limit]
-        ]
-        grid(["", "speaks for", "per std. deviation", "per unit"], rows)
-        if kept["weights_number"] > limit:
-            say(f"... and {kept['weights_number'] - limit} more weights; smaller report shows them.")
+    if not kept["weights"]:
+        return
+    classes = any(row["class"] for row in kept["weights"])
+    shown = {"speaks for": [r["class"] for r in kept["weights"]]} if classes else {}
+    if kept["standardised"]:
+        shown["per std. deviation"] = [f"{r['standard']:+.3g}" for r in kept["weights"]]
+    shown["per unit" if kept["standardised"] else "weight"] = [f"{r['weight']:+.3g}" for r in kept["weights"]]
+    names = [r["name"] for r in kept["weights"]]
+    grid(["", *shown], [list(row) for row in zip(names, *shown.values(), strict=True)][:limit])
+    if kept["weights_number"] > limit:
+        say(f"... and {kept['weights_number'] - limit} more weights; smaller report shows them.")
+
+
+def _classes(quality: dict[str, Any]) -> str:
     low, high = quality["interval"]
-    say(
+    return (
         f"{quality['wrong']} of {quality['tested']} wrong ({quality['error']:.1%}, 95 % interval {low:.1%} to "
         f"{high:.1%}; always the most frequent class: {quality['baseline']:.1%}), log-loss {quality['log_loss']:.3f}, "
         f"calibration error {quality['calibration_error']:.3f}."
     )
-    if facts["data"]["note"]:
-        say(facts["data"]["note"])
-    say(
-        f"Certificate: relative duality gap {proof['gap']:.1e}, violation {proof['violation']:.1e} ({proof['status']})."
+
+
+def _numbers(quality: dict[str, Any]) -> str:
+    share = "" if quality["r2"] is None else f", R² {quality['r2']:.3f}"
+    return (
+        f"On {quality['tested']} samples it misses by {quality['rmse']:.4g} (RMS; always the mean: "
+        f"{quality['baseline']:.4g}{share}); its 90 % intervals hold {quality['inside']:.1%} of the targets."
     )

@@ -10,6 +10,7 @@ from .. import _core
 from .columns import Design
 
 BLOCK_BYTES = 2**23
+WHOLE_BYTES = 2**25  # of a matrix whose products are not worth their cutting into blocks
 CACHE_BYTES = 2**18  # what is read once and thrown away should not leave the cache
 
 
@@ -24,14 +25,14 @@ class DenseDesign(Design):
 
     def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of samples in float64, of all columns or some."""
-        X = self.X if rows is None else self.X[:, rows]
-        if self.X.dtype == np.float64:
-            yield slice(None), X
+        if self.X.dtype == np.float64 and self.X.nbytes <= WHOLE_BYTES:
+            yield slice(None), self.X if rows is None else self.X[:, rows]
             return
-        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+        step = max(1, BLOCK_BYTES // (8 * max(1, self.d if rows is None else len(rows))))
         for first in range(0, self.n, step):
             part = slice(first, first + step)
-            yield part, X[part].astype(np.float64)
+            X = self.X[part]
+            yield part, (X if rows is None else X[:, rows]).astype(np.float64, copy=False)
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         W = W[: self.d] if rows is None else W[rows]
@@ -95,7 +96,7 @@ class DenseDesign(Design):
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some of the d columns as a fresh float64 array."""
-        return self.X[:, rows].astype(np.float64, copy=False)
+        return self.X.T[rows].T.astype(np.float64, copy=False)
 
     def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
         """sum_i omega_il (x_ij - center_j)^2, (d, L)."""

@@ -21,6 +21,7 @@ from .registry import (
     LONGEST,
     MEMBER,
     NUMBERS_AND_TEXT,
+    PRIORS,
     RECORDS,
     SPARSE,
     SPLITTERS,
@@ -146,6 +147,9 @@ class Reader:
         vars(splitter).update({name: self.decode(part) for name, part in content["parts"].items()})
         return splitter
 
+    def prior(self, content) -> Any:
+        return PRIORS[content["class"]](**{name: self.decode(part) for name, part in content["parts"].items()})
+
     def estimator(self, content) -> Any:
         cls = ESTIMATORS[content["class"]]
         parameters = {name: self.decode(item) for name, item in content["parameters"].items()}
@@ -204,5 +208,6 @@ DECODERS: dict[str, Callable] = {
     "sparse": Reader.sparse,
     "record": Reader.record,
     "splitter": Reader.splitter,
+    "prior": Reader.prior,
     "estimator": Reader.estimator,
 }

@@ -17,6 +17,7 @@ from ..decision.heldout import HeldOut
 from ..dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from ..marginal import SBMLR
 from ..multinomial import RMLR, SMLR
+from ..priors import Jeffreys, Power, Student
 from ..relevance import RVMClassifier, RVMRegressor
 from ..solvers.solution import Step
 from ..tuning import SMLRCV, Path
@@ -43,6 +44,7 @@ ESTIMATORS = _by_name(
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
 )
 RECORDS = _by_name(Step, Path, RiskCoverage, HeldOut, PriorEstimate, ShiftTest)
+PRIORS = _by_name(Power, Jeffreys, Student)  # their only parts are the arguments of their making
 SPLITTERS = _by_name(
     *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),
     *(model_selection.ShuffleSplit, model_selection.StratifiedShuffleSplit),

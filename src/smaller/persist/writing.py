@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..design import host
 from ..errors import ModelFileError
-from .registry import ESTIMATORS, FITTED, NUMBERS_AND_TEXT, RECORDS, SPARSE, SPLITTERS
+from .registry import ESTIMATORS, FITTED, NUMBERS_AND_TEXT, PRIORS, RECORDS, SPARSE, SPLITTERS
 
 
 def unknown(where: str, value) -> str:
@@ -84,7 +84,7 @@ class Writer:
         parts = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
         return {"class": type(value).__name__, "parts": parts}
 
-    def splitter(self, value, where: str) -> dict:
+    def settings(self, value, where: str) -> dict:
         parts = {name: self.encode(item, f"{where}.{name}") for name, item in vars(value).items()}
         return {"class": type(value).__name__, "parts": parts}
 
@@ -128,6 +128,7 @@ ENCODERS: dict[str, tuple[Callable, Callable[[Any], bool]]] = {
     "random_state": (Writer.random_state, _of(np.random.RandomState)),
     "sparse": (Writer.sparse, _in(SPARSE)),
     "record": (Writer.record, _in(RECORDS)),
-    "splitter": (Writer.splitter, _in(SPLITTERS)),
+    "splitter": (Writer.settings, _in(SPLITTERS)),
+    "prior": (Writer.settings, _in(PRIORS)),
     "estimator": (Writer.estimator, _in(ESTIMATORS)),
 }

@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any
 
 from ..atomic import replacing
+from ..ranking import REGRESSION
 from .charts import charts
 from .facts import facts
 
@@ -48,15 +49,20 @@ class Report:
 
     def __repr__(self) -> str:
         quality = self.facts["quality"]
+        if self.facts["task"] == REGRESSION:
+            return f"<Report: {self.facts['title']}; misses by {quality['rmse']:.4g} (RMS)>"
         return f"<Report: {self.facts['title']}; {quality['wrong']} of {quality['tested']} wrong>"
 
 
 def report(model, X, y, *, names=None, source: str = "", training=None) -> Report:
-    """A report on a fitted classifier: what it kept, its errors, calibration, decisions, certificate and bound.
+    """A report on a fitted model: what it kept, its errors, how far it can be believed, and its certificate.
+
+    Of classifiers it has the calibration, the reject option, costs, priors and the bound; of regressors the residuals,
+    the coverage of their intervals, and the noise.
 
     Parameters
     ----------
-    model : classifier
+    model : classifier or regressor
         Fitted: a model of this package, or a meta-estimator with one inside.
     X, y : array-like of shape (n_samples, n_features), array-like of shape (n_samples,)
         Samples to report on, best those that the model has not seen.
@@ -79,6 +85,12 @@ def report(model, X, y, *, names=None, source: str = "", training=None) -> Repor
     >>> X, y = load_iris(return_X_y=True)
     >>> report(SBMLR().fit(X[::2], y[::2]), X[1::2], y[1::2], source="every second iris")
     <Report: SBMLR on every second iris; 2 of 75 wrong>
+    >>> from sklearn.datasets import load_diabetes
+    >>> from smaller import RVMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = report(RVMRegressor("linear").fit(X[::2], y[::2]), X[1::2], y[1::2])
+    >>> print(f"{found.facts['quality']['inside']:.0%} of the targets are in their 90 % intervals")
+    91% of the targets are in their 90 % intervals
     """
     return Report(facts(model, X, y, names=names, source=source, training=training))
 
@@ -89,17 +101,21 @@ def _render(facts: dict[str, Any]) -> str:
         import vl_convert
     except ImportError:
         raise ImportError(EXTRA) from None
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=lambda x: f"{x:.4g}".replace("-", "−"))
-    template = environment.from_string(resources.files(__package__).joinpath("report.html.j2").read_text("utf-8"))
+    loader = jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8"))
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=_figures)
     drawn = charts(facts)
-    return template.render(
+    return environment.get_template("report.html.j2").render(
         facts=facts,
         charts=drawn,
         facts_json=_for_script(json.dumps(facts)),
         charts_json=_for_script(json.dumps(drawn)),
         library=vl_convert.javascript_bundle().replace("</script", "<\\/script"),
     )
+
+
+def _figures(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}".replace("-", "−")
 
 
 def _for_script(text: str) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ranking import CLASSIFICATION, REGRESSION
+
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark ones first.
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]
 
 
 def charts(facts: dict[str, Any]) -> dict[str, dict]:
     """Those that the facts allow, by the name of their place in the page."""
-    found = {"calibration": _calibration(facts), "risk": _risk(facts), "weights": _weights(facts)}
+    found = {name: draw(facts) for name, draw in {"weights": _weights, **OF_TASK[facts["task"]]}.items()}
     if "curves" in facts["path"]:
         found["path"] = _path(facts)
     return {name: spec for name, spec in found.items() if spec["data"]["values"]}
@@ -56,10 +58,9 @@ def _risk(facts: dict) -> dict:
     x, y = _axis("coverage", "fraction accepted", scale=UNIT), _axis("risk", "error of the accepted")
     line = {"mark": {"type": "line", "color": COLOURS[0], "interpolate": "step-before", "tooltip": True},
             "encoding": {"x": x, "y": y}}  # fmt: skip
-    here = {"mark": {"type": "rule", "color": COLOURS[1], "strokeWidth": 2},
-            "data": {"name": "here", "values": values[-1:]},
-            "encoding": {"x": x}}  # fmt: skip
-    return _chart(values, "Error of the accepted samples against the fraction accepted", [line, here])
+    return _chart(
+        values, "Error of the accepted samples against the fraction accepted", [line, _here("coverage", x, 1.0)]
+    )
 
 
 def _weights(facts: dict) -> dict:
@@ -70,22 +71,35 @@ def _weights(facts: dict) -> dict:
             "label": row["name"] + (f" → {row['class']}" if several else ""),
             "weight": row["standard"],
             "class": row["class"],
+            **(
+                {"low": row["standard"] - row["error"], "high": row["standard"] + row["error"]}
+                if kept["errors"]
+                else {}
+            ),
         }
         for row in kept["weights"][:25]
     ]
+    y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    title = "weight per standard deviation" if kept["standardised"] else "weight"
     bars = {"mark": {"type": "bar", "tooltip": True},
-            "encoding": {"y": {"field": "label", "type": "nominal", "sort": None, "title": None,
-                               "axis": {"labelLimit": 220}},
-                         "x": _axis("weight", "weight per standard deviation" if kept["standardised"] else "weight"),
+            "encoding": {"y": y, "x": _axis("weight", title),
                          "color": {"condition": {"test": "datum.weight < 0", "value": COLOURS[1]},
                                    "value": COLOURS[0]}}}  # fmt: skip
-    return _chart(values, "The greatest weights", [bars], height=max(120, 20 * len(values)))
+    lines = {"mark": {"type": "rule", "color": "#222222", "strokeWidth": 1.5},
+             "encoding": {"y": y, "x": _axis("low", title), "x2": {"field": "high"}}}  # fmt: skip
+    layers = [bars, lines] if kept["errors"] else [bars]
+    return _chart(values, "The greatest weights", layers, height=max(120, 20 * len(values)))
 
 
 def _path(facts: dict) -> dict:
     found = facts["path"]
     values = [
-        {"lam": lam, "weight": value, "curve": f"{curve['name']} → {curve['class']}", "name": curve["name"]}
+        {
+            "lam": lam,
+            "weight": value,
+            "curve": f"{curve['name']} → {curve['class']}" if curve["class"] else curve["name"],
+            "name": curve["name"],
+        }
         for curve in found["curves"]
         for lam, value in zip(found["lams"], curve["values"], strict=True)
     ]
@@ -94,7 +108,7 @@ def _path(facts: dict) -> dict:
         "lam",
         "strength of the prior (weaker to the right)",
         scale=scale,
-        axis={"format": ".2~g", "labelOverlap": "greedy", "labelSeparation": 8},
+        axis={"format": ".3~r", "labelOverlap": "greedy", "labelSeparation": 8},
     )
     lines = {"mark": {"type": "line", "tooltip": True},
              "encoding": {"x": x, "y": _axis("weight", "weight per standard deviation"), "detail": {"field": "curve"},
@@ -105,6 +119,70 @@ def _path(facts: dict) -> dict:
     if found["lam"] is not None:
         layers.append({"mark": {"type": "rule", "strokeDash": [3, 3], "color": "#555555"},
                        "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}})  # fmt: skip
-    layers.append({"mark": {"type": "rule", "color": COLOURS[1], "strokeWidth": 2},
-                   "data": {"name": "here", "values": [{"lam": found["lams"][0]}]}, "encoding": {"x": x}})  # fmt: skip
+    layers.append(_here("lam", x, found["lams"][0]))
     return _chart(values, "Weights against the strength of the prior", layers, height=340)
+
+
+def _predicted(facts: dict) -> dict:
+    values = _points(facts)
+    ends = [min(min(row["observed"], row["predicted"]) for row in values),
+            max(max(row["observed"], row["predicted"]) for row in values)]  # fmt: skip
+    x, y = (_axis(name, name, scale={"domain": ends, "nice": True}) for name in ("predicted", "observed"))
+    line = {"mark": {"type": "line", "strokeDash": [4, 4], "color": "#767676"},
+            "data": {"values": [{"predicted": end, "observed": end} for end in ends]},
+            "encoding": {"x": x, "y": y}}  # fmt: skip
+    return _chart(values, "Observed against predicted", [line, _dots(x, y, len(values))], height=320)
+
+
+def _residuals(facts: dict) -> dict:
+    values = [row for row in _points(facts) if row["deviation"] > 0]
+    x, y = _axis("predicted", "predicted", scale={"zero": False}), _axis("residual", "residual / std. deviation")
+    rules = {"mark": {"type": "rule", "strokeDash": [4, 4], "color": "#767676"},
+             "data": {"values": [{"residual": -NINE_OF_TEN}, {"residual": NINE_OF_TEN}]},
+             "encoding": {"y": y}}  # fmt: skip
+    return _chart(values, "Standardised residuals against predictions", [rules, _dots(x, y, len(values))])
+
+
+NINE_OF_TEN = 1.6449  # standard deviations on each side
+
+
+def _points(facts: dict) -> list[dict]:
+    samples = facts["samples"]
+    rows = zip(samples["observed"], samples["predicted"], samples["deviation"], strict=True)
+    return [
+        {"observed": y, "predicted": mean, "deviation": std, "residual": (y - mean) / std if std > 0 else 0.0}
+        for y, mean, std in rows
+    ]
+
+
+def _dots(x: dict, y: dict, number: int) -> dict:
+    look = {"type": "point", "filled": True, "color": COLOURS[0], "size": 24, "tooltip": True}
+    return {"mark": {**look, "opacity": 0.7 if number <= 300 else 0.35}, "encoding": {"x": x, "y": y}}
+
+
+def _coverage(facts: dict) -> dict:
+    x, y = _axis("level", "should hold", scale=UNIT), _axis("inside", "hold", scale=UNIT)
+    ideal = {"mark": {"type": "line", "strokeDash": [4, 4], "color": "#767676"},
+             "data": {"values": [{"level": 0, "inside": 0}, {"level": 1, "inside": 1}]},
+             "encoding": {"x": x, "y": y}}  # fmt: skip
+    line = {"mark": {"type": "line", "color": COLOURS[0], "tooltip": True}, "encoding": {"x": x, "y": y}}
+    here = _here("level", x, facts["coverage"][-1]["level"])
+    return _chart(facts["coverage"], "Targets inside intervals", [ideal, line, here])
+
+
+def _surest(facts: dict) -> dict:
+    x, y = _axis("share", "share accepted, the surest first", scale=UNIT), _axis("rmse", "error of the accepted (RMS)")
+    line = {"mark": {"type": "line", "color": COLOURS[0], "tooltip": True}, "encoding": {"x": x, "y": y}}
+    return _chart(facts["surest"], "Error of the accepted samples", [line, _here("share", x, 1.0)])
+
+
+def _here(field: str, x: dict, value: float) -> dict:
+    """The line that a slider moves."""
+    return {"mark": {"type": "rule", "color": COLOURS[1], "strokeWidth": 2},
+            "data": {"name": "here", "values": [{field: value}]}, "encoding": {"x": x}}  # fmt: skip
+
+
+OF_TASK = {
+    CLASSIFICATION: {"calibration": _calibration, "risk": _risk},
+    REGRESSION: {"predicted": _predicted, "residuals": _residuals, "coverage": _coverage, "surest": _surest},
+}

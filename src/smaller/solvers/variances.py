@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,14 +61,15 @@ class Problem:
 
     def state(self, rows: np.ndarray, gamma: np.ndarray, noise: float) -> State:
         """By the smaller of the two systems; `rows` are positions in `self.rows`."""
-        evidence, Phi = self.evidence, self.Phi[:, rows]
+        evidence, tall = self.evidence, self.Phi.shape[1] <= len(self.Phi)
+        Phi = self.Phi if tall else self.Phi[:, rows]
         root = np.sqrt(gamma)
         if len(rows) <= len(Phi):
-            B = Phi * root
-            H = evidence.columns.design.square(B) / noise
+            G, C = self._products(rows) if tall else (evidence.columns.design.square(Phi), Phi.T @ self.T)
+            H = G * np.outer(root, root) / noise
             H.flat[:: len(rows) + 1] += 1.0
             inner, logdet = inverse(H, evidence.columns.design)
-            scaled = inner @ (B.T @ self.T) / noise
+            scaled = inner @ (root[:, None] * C) / noise
             determined = 1 - np.diag(inner)
         else:
             S = (Phi * gamma) @ Phi.T / noise
@@ -78,10 +80,23 @@ class Problem:
             L = np.tril(factor[0])
             determined = gamma * (solve_triangular(L, Phi, lower=True) ** 2).sum(axis=0) / noise
         mean = root[:, None] * scaled
-        misfit = float(((self.T - Phi @ mean) ** 2).sum())
+        weights = mean
+        if tall:
+            weights = np.zeros((Phi.shape[1], evidence.k))
+            weights[rows] = mean
+        misfit = float(((self.T - Phi @ weights) ** 2).sum())
         quadratic = misfit / noise + float((scaled**2).sum())
         value = evidence._constant(noise) - 0.5 * (evidence.k * logdet + quadratic)
         return State(rows, gamma, noise, mean, np.clip(determined, 0.0, 1.0), misfit, value)
+
+    def _products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Phi^T Phi and Phi^T y of some columns, from those of all."""
+        G, C = self._all_products
+        return G[np.ix_(rows, rows)], C[rows]
+
+    @cached_property
+    def _all_products(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.evidence.columns.design.square(self.Phi), self.Phi.T @ self.T
 
     def objective(self, state: State, learn: bool) -> float:
         """Minus the log evidence, and the prior of the variances; in nats."""

@@ -77,7 +77,8 @@ def _fill(path: Path, wanted: Reading, frames: Callable, columns: Columns, rows:
     rows = (
         sum(len(frame) for frame in frames(path, _present(path, columns, target, frames)[:1])) if rows is None else rows
     )
-    X, found, unseen, start = np.empty((rows, len(columns.inputs))), [], Counter[str](), 0
+    # Column by column, as solvers want it: in another order they would pack a copy.
+    X, found, unseen, start = np.empty((rows, len(columns.inputs)), order="F"), [], Counter[str](), 0
     for frame in frames(path, [*columns.names, *target], list(columns.categories)):
         stop = start + len(frame)
         _fill_rows(X[start:stop], frame, columns, unseen)

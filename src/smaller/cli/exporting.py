@@ -1,0 +1,46 @@
+"""Models for other programs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..atomic import replacing
+from ..errors import choose
+from ..export import to_c, to_onnx
+from . import models
+from .application import app, check_place
+from .arguments import ModelFile, option
+from .terminal import say, working
+
+
+@app.command()
+def export(
+    model: ModelFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A graph (.onnx), or a C header (.h).")] = Path(
+        "model.onnx"
+    ),
+    dtype: Annotated[
+        str, typer.Option(help="float64 or float32: of what goes into a graph and comes out.")
+    ] = "float64",
+    name: Annotated[str | None, option("What names in the header begin with; by default the file's.")] = None,
+) -> None:
+    """Write a model for other programs: as an ONNX graph, or as C without dependencies."""
+    check_place(output, model)
+    choose("The ending of --output", output.suffix.lower(), (".onnx", ".h"))
+    fitted = models.load(model)
+    settings = {"names": fitted.columns.inputs, "scaling": fitted.scaling}
+    with working("Writing the model"):
+        if output.suffix.lower() == ".onnx":
+            content = to_onnx(fitted.model, dtype=dtype, **settings).SerializeToString()
+        else:
+            content = to_c(fitted.model, name or re.sub(r"\W|^(?=\d)", "_", output.stem), **settings).encode()
+        with replacing(output) as beside:
+            beside.write_bytes(content)
+    inputs = fitted.columns.inputs
+    say(f"{type(fitted.model).__name__} of {len(inputs)} inputs, {len(content) / 1024:.1f} KiB: {output}")
+    if fitted.columns.categories:
+        say(f"Categories are inputs of 0 and 1; in order: {', '.join(inputs)}.")

@@ -1,0 +1,166 @@
+"""From a table to a model, to predictions, to a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .. import decision
+from ..atomic import replacing
+from ..ranking import CLASSIFICATION, NAMES, REGRESSION, Settings, mean_and_deviation, target_for
+from ..report import Report
+from ..report import facts as facts_of
+from ..tables import FRAMES
+from . import models, options
+from .application import app, check_place, check_task
+from .arguments import Categorical, DataFile, Ignore, Impute, ModelFile, SameTarget, Standardize, Target, Task, option
+from .terminal import complain, say, show, working
+
+
+@app.command()
+def fit(
+    data: DataFile,
+    target: Target = "y",
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")] = Path("my.model"),
+    model: Annotated[str | None, option(f"One of {', '.join(NAMES)}; sbmlr, or for numbers rvm, by default.")] = None,
+    lam: Annotated[float | None, option("Strength of the prior, for smlr, rmlr and laplace.")] = None,
+    basis: Annotated[str, typer.Option(help="linear, quadratic, rbf or poly.")] = "linear",
+    task: Task = None,
+    standardize: Standardize = True,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    impute: Impute = False,
+) -> None:
+    """Fit a model to a table and save it."""
+    check_task(task)
+    check_place(output, data)
+    table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
+    fitted = models.fit(table, model, task, Settings(lam, basis, standardize), data.name)
+    fitted.save(output)
+    say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
+    show(gathered(fitted, table.X, table.y, data.name, brief=True))
+    say(f"\nThe model: {output}. Next:  smaller predict {output} NEW.csv -o OUT.csv")
+
+
+def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False) -> dict[str, Any]:
+    y = target_for(CLASSIFICATION if fitted.classifies else REGRESSION, y)
+    with working("Gathering the facts"):
+        names = fitted.columns.inputs
+        return facts_of(
+            fitted.model, fitted.inputs(X), y, names=names, source=source, training=fitted.training, with_path=not brief
+        )
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    data: DataFile,
+    output: Annotated[Path | None, option("CSV or Parquet; else the terminal.", "--output", "-o")] = None,
+    reject: Annotated[float | None, option("Least confidence: less sure samples are rejected.")] = None,
+    costs: Annotated[str | None, option("true:decided=cost,... or a CSV file; 1 for every other error.")] = None,
+    reject_cost: Annotated[float | None, option("Cost of a rejection: rejects where that is cheaper.")] = None,
+    prior_shift: Annotated[str | None, option("class=frequency,... of the new data, or 'estimate'.")] = None,
+    keep: Annotated[list[str] | None, option("A column of the data to repeat in the output.")] = None,
+) -> None:
+    """Predict the rows of a table: the decision, the probability of each class, and what was rejected."""
+    check_place(output, model, data)
+    fitted = models.load(model)
+    table = models.read(data, columns=fitted.columns)
+    kept = _kept_columns(data, keep or [])
+    if not fitted.classifies:
+        given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
+        _refuse_for_numbers([name for name, value in given.items() if value is not None])
+        _write(_numbers(kept, fitted, table.X), output)
+        return
+    with working("Predicting"):
+        P = fitted.model.predict_proba(fitted.inputs(table.X))
+    classes = fitted.model.classes_
+    P = P if prior_shift is None else _shifted(P, fitted, prior_shift)
+    table_of_costs = None if costs is None else options.costs(costs, classes)
+    decided = decision.decide(P, cost=table_of_costs, reject_cost=reject_cost, threshold=reject, classes=classes)
+    _write(_frame(kept, decided, P, classes, reject is not None or reject_cost is not None), output)
+
+
+def _refuse_for_numbers(options_given: list[str]) -> None:
+    if options_given:
+        raise ValueError(f"{', '.join(options_given)}: for models of classes, and this model predicts numbers.")
+
+
+def _numbers(kept: dict, fitted: models.Fitted, X) -> Any:
+    """Predicted numbers, with their standard deviations where the model knows them."""
+    import pandas as pd
+
+    mean, deviation = mean_and_deviation(fitted.model, fitted.inputs(X))
+    known = {} if np.isnan(deviation).any() else {"standard deviation": deviation}
+    return pd.DataFrame({**kept, "prediction": mean, **known})
+
+
+def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
+    classes, training = fitted.model.classes_, fitted.training["priors"]
+    found: Any
+    if text == "estimate":
+        found = decision.estimate_priors(P, training).priors
+        told = ", ".join(f"{label} {share:.3g}" for label, share in zip(classes.tolist(), found, strict=True))
+        complain(f"the priors of these rows are estimated as {told}.", "note")
+    else:
+        found = options.priors(text, classes)
+    return decision.shift_priors(P, found, training, classes=classes)
+
+
+def _kept_columns(data: Path, names: list[str]) -> dict[str, np.ndarray]:
+    ending = data.name.lower().removesuffix(".gz").rpartition(".")[2]
+    if names and ending not in FRAMES:
+        raise ValueError(f"--keep needs a file with columns, and {data.name} has a matrix.")
+    try:
+        parts = list(FRAMES[ending](data, names, names)) if names else []
+    except ValueError as error:
+        raise ValueError(f"--keep: {error}") from None
+    return {name: np.concatenate([part[name].to_numpy() for part in parts]) for name in names}
+
+
+def _frame(kept: dict, decided: np.ndarray, P: np.ndarray, classes: np.ndarray, rejecting: bool) -> Any:
+    import pandas as pd
+
+    columns: dict[str, Any] = {**kept, "prediction": decided, "confidence": P.max(axis=1)}
+    if rejecting:
+        columns["rejected"] = ~np.isin(decided, classes)
+    columns.update({f"probability of {label}": P[:, k] for k, label in enumerate(classes.tolist())})
+    return pd.DataFrame(columns)
+
+
+def _write(frame, output: Path | None) -> None:
+    """The whole table, or nothing."""
+    if output is None:
+        say(frame.to_csv(index=False).rstrip("\n"))
+        return
+    with replacing(output) as beside:
+        if output.suffix.lower() == ".parquet":
+            frame.to_parquet(beside, index=False)
+        else:
+            packed = "gzip" if output.suffix.lower() == ".gz" else None
+            frame.to_csv(beside, index=False, compression=packed)
+    rejected = f", {int(frame['rejected'].sum())} of them rejected" if "rejected" in frame else ""
+    say(f"{len(frame)} rows predicted{rejected}: {output}")
+
+
+@app.command()
+def report(
+    model: ModelFile,
+    data: DataFile,
+    target: SameTarget = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page (.html), or its facts (.json).")] = Path(
+        "report.html"
+    ),
+) -> None:
+    """Write a page about a model on labelled data: what it kept, its errors, and how sure one can be."""
+    check_place(output, model, data)
+    fitted = models.load(model)
+    table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
+    found = Report(gathered(fitted, table.X, table.y, data.name))
+    with working("Writing the page"):
+        found.save(output)
+    show(found.facts)
+    say(f"\nThe report: {output}")

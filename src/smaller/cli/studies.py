@@ -1,0 +1,151 @@
+"""Models side by side, along a path, and what can be guaranteed of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .. import bounds
+from ..atomic import replacing
+from ..errors import choose
+from ..ranking import (
+    CLASSIFICATION,
+    TARGETS,
+    Score,
+    advice,
+    as_classes,
+    candidates,
+    cross_validated,
+    target_for,
+    task_of,
+)
+from ..strengths import laplace_path
+from ..tuning import path as strength_path
+from . import models
+from .application import app, check_place, check_task
+from .arguments import Categorical, DataFile, Ignore, Impute, ModelFile, SameTarget, Standardize, Target, Task, option
+from .terminal import grid, say, working
+
+
+@app.command()
+def compare(
+    data: DataFile,
+    target: Target = "y",
+    folds: Annotated[int, typer.Option(min=2, help="Parts of the data, each held out once.")] = 5,
+    jobs: Annotated[int, typer.Option(help="Fits side by side; -1 for all processors.")] = -1,
+    standardize: Standardize = True,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    impute: Impute = False,
+    task: Task = None,
+) -> None:
+    """Cross-validate every suitable model and advise."""
+    check_task(task)
+    table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
+    task = task or task_of(table.y)
+    tried = candidates(task, table.X, standardize)
+    with working(f"Comparing {len(tried)} models", total=folds * len(tried)) as tick, models.quiet():
+        scores = cross_validated(task, tried, table.X, target_for(task, table.y), folds, jobs, tick)
+    _tell_scores(task, scores)
+
+
+def _tell_scores(task: str, scores: list[Score]) -> None:
+    target = TARGETS[task]
+    rows = []
+    for s in scores:
+        figures = {name: form.format(s.figures[name]) for name, form in target.formats.items()}
+        figures[target.loss] += f" ± {s.loss_error:.3f}"
+        told = [text if "nan" not in text else "-" for text in figures.values()]
+        rows.append([s.name, *told, f"{s.kept:.1f} {s.what}", f"{s.seconds:.2f}"])
+    grid(["model", *target.formats, "kept", "seconds"], rows)
+    say(advice(task, scores))
+
+
+@app.command()
+def path(
+    data: DataFile,
+    target: Target = "y",
+    strengths: Annotated[int, typer.Option(min=1, help="How many strengths.")] = 20,
+    output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
+    standardize: Standardize = True,
+    categorical: Categorical = None,
+    ignore: Ignore = None,
+    impute: Impute = False,
+    task: Task = None,
+) -> None:
+    """Show which columns enter as the prior weakens: the path of SMLR, or of LaplaceRegressor for numbers."""
+    check_task(task)
+    check_place(output, data)
+    table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
+    task = task or task_of(table.y)
+    follow = strength_path if task == CLASSIFICATION else laplace_path
+    with working(f"Following {strengths} strengths"):
+        found = follow(table.X, target_for(task, table.y), strengths, standardize=standardize)
+    names, before, rows = np.array(table.columns.inputs, dtype=object), np.array([], dtype=int), []
+    for lam, coef, kept, gap in zip(found.lams, found.sparse_coefs, found.n_kept, found.dual_gaps, strict=True):
+        now = np.unique(coef.nonzero()[1])
+        new = names[np.setdiff1d(now, before)]
+        entered = ", ".join(new[:4]) + (f" and {len(new) - 4} more" if len(new) > 4 else "")
+        rows.append([f"{lam:.4g}", kept, f"{gap:.0e}", entered])
+        before = now
+    grid(["lam", "kept", "gap", "enter here"], rows, texts=(3,))
+    if output is not None:
+        _write_weights(found, names, output)
+
+
+def _write_weights(found, names: np.ndarray, output: Path) -> None:
+    import pandas as pd
+
+    several = len(found.classes) > 0 and found.coefs.shape[1] > 1
+    labels = found.classes if several else found.classes[1:]
+    parts = [
+        pd.DataFrame(
+            {
+                "lam": lam,
+                **({"class": labels[rows]} if len(labels) else {}),
+                "column": names[places],
+                "weight": coef[rows, places],
+            }
+        )
+        for lam, coef in zip(found.lams, found.coefs, strict=True)
+        for rows, places in [np.nonzero(coef)]
+    ]
+    with replacing(output) as beside:
+        pd.concat(parts).to_csv(beside, index=False)
+    say(f"The weights that are not 0: {output}")
+
+
+KINDS: dict[str, Any] = {"test-set": bounds.test_set, "pac-bayes": bounds.pac_bayes, "rademacher": bounds.rademacher}
+
+
+@app.command()
+def bound(
+    model: ModelFile,
+    data: DataFile,
+    target: SameTarget = None,
+    kind: Annotated[
+        str, typer.Option(help=f"One of {', '.join(KINDS)}; the last two are for the training data.")
+    ] = "test-set",
+    delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.05,
+    prior: Annotated[float | None, option("Rate of a Laplace prior fixed without the data.")] = None,
+    intercept_prior: Annotated[float | None, option("The same for the intercept.")] = None,
+) -> None:
+    """Say what the true error is at most, and under which assumptions."""
+    choose("--kind", kind, KINDS)
+    fitted = models.load(model)
+    if not fitted.classifies:
+        raise ValueError(
+            "The bounds are about the probability of a wrong class, and this model predicts numbers; smaller report "
+            "tells how often its intervals hold the truth."
+        )
+    table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
+    declared = {"prior": prior, "intercept_prior": intercept_prior}
+    with working("Computing the bound"):
+        found = KINDS[kind](
+            fitted.model, fitted.inputs(table.X), as_classes(table.y), delta=delta,
+            **{} if kind == "test-set" else {name: rate for name, rate in declared.items() if rate is not None},
+        )  # fmt: skip
+    say(str(found))

@@ -1,0 +1,12 @@
+"""Fitted models for other programs: an ONNX graph, or a C header without dependencies.
+
+Both are written from one plan (``smaller.export.plan``): which columns were kept, their weights, and what becomes of
+the scores. They compute in double precision what ``predict``, ``predict_proba`` and ``predict(return_std=True)`` do.
+"""
+
+from __future__ import annotations
+
+from .c_header import to_c
+from .onnx_graph import to_onnx
+
+__all__ = ["to_c", "to_onnx"]

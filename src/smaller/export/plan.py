@@ -1,0 +1,220 @@
+"""The plan of a fitted model: all that a prediction needs, and nothing else.
+
+    phi = basis((x - shift) / scale)                           the columns that were kept, (q,)
+    f_k = w_k . phi + b_k                                      scores
+    v_k = (phi - c_k, 1)^T S_k (phi - c_k, 1)                  their variances, where the model knows them
+
+Regression predicts f with a variance of noise + v. Classification divides f by sqrt(1 + moderation v), makes logarithms
+of unnormalised probabilities of it by its link, and takes their softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from ..adaptive import AdaptiveRegressor, JeffreysClassifier
+from ..basis import Kernel, Linear, Polynomial, Precomputed
+from ..dualspace import TypeIIClassifier
+from ..estimator import input_names
+from ..multinomial import MultinomialModel
+from ..regression import VarianceModel
+from ..relevance import RVMClassifier
+
+
+class Products(NamedTuple):
+    """phi_j is the product of inputs; one beyond the last input stands for 1. Linear is a degree of 1."""
+
+    factors: np.ndarray  # (q, degree) positions of inputs
+
+
+class Similarities(NamedTuple):
+    """phi_j = exp(-gamma |x - c_j|^2), or (gamma x.c_j + coef0)^degree where a degree is given."""
+
+    centers: np.ndarray  # (q, p)
+    gamma: float
+    degree: float | None = None
+    coef0: float = 0.0
+
+
+class Spread(NamedTuple):
+    """How sure the model is of its scores: one matrix for all of them, or one for each."""
+
+    center: np.ndarray  # (b, q)
+    covariance: np.ndarray  # (b, q + 1, q + 1), the last row and column the intercept's
+
+
+# What becomes of the scores; each name is a function of both writers.
+IDENTITY, LOGISTIC, SOFTMAX, AGAINST_REST, PROBIT = "identity", "logistic", "softmax", "against-rest", "probit"
+
+
+class Plan(NamedTuple):
+    """A fitted model as numbers."""
+
+    model: str  # the name of its class
+    names: list[str]  # of the inputs
+    shift: np.ndarray | None  # (p,)
+    scale: np.ndarray | None  # (p,)
+    basis: Products | Similarities
+    weights: np.ndarray  # (k, q)
+    intercept: np.ndarray  # (k,)
+    link: str
+    spread: Spread | None = None
+    moderation: float = 0.0
+    noise: float | None = None  # of a regression
+    classes: np.ndarray | None = None
+
+    @property
+    def columns(self) -> int:
+        """How many columns were kept."""
+        return self.weights.shape[1]
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one score."""
+        return len(self.weights) > 1
+
+
+def plan_of(model, names: Sequence[str] | None = None, scaling: dict[str, np.ndarray] | None = None) -> Plan:
+    """The plan of a fitted model of this package, also after a StandardScaler in a pipeline.
+
+    Parameters
+    ----------
+    model : estimator
+    names : sequence of str, optional
+        Of the inputs.
+    scaling : dict, optional
+        "mean" and "scale" by which the inputs become those of the model.
+    """
+    if isinstance(model, Pipeline):
+        return _after_scaler(model, names)
+    inner = model.best_estimator_ if hasattr(model, "best_estimator_") else model
+    about = next((write for kind, write in KINDS.items() if isinstance(inner, kind)), None)
+    if about is None:
+        raise ValueError(_unsupported(inner))
+    check_is_fitted(inner)
+    coef = np.atleast_2d(inner.coef_.toarray() if sparse.issparse(inner.coef_) else inner.coef_)
+    known = input_names(inner, None if names is None else np.asarray(names, dtype=object))
+    return Plan(
+        model=type(inner).__name__,
+        names=[str(name) for name in known],
+        shift=None if scaling is None else np.asarray(scaling["mean"], dtype=np.float64),
+        scale=None if scaling is None else np.asarray(scaling["scale"], dtype=np.float64),
+        basis=_basis(inner),
+        weights=np.ascontiguousarray(coef[:, inner.support_], dtype=np.float64),
+        intercept=np.atleast_1d(np.asarray(inner.intercept_, dtype=np.float64)),
+        classes=getattr(inner, "classes_", None),
+        **about(inner),
+    )
+
+
+def _after_scaler(pipeline: Pipeline, names) -> Plan:
+    *before, (_, model) = pipeline.steps
+    if len(before) != 1 or type(before[0][1]) is not StandardScaler:
+        steps = ", ".join(type(step).__name__ for _, step in before) or "nothing"
+        raise ValueError(
+            f"A pipeline is exported with one StandardScaler before its model; this one has {steps} there."
+        )
+    scaler = before[0][1]
+    check_is_fitted(scaler)
+    p = scaler.n_features_in_
+    names = scaler.get_feature_names_out() if names is None else names
+    mean = scaler.mean_ if scaler.with_mean else np.zeros(p)
+    return plan_of(model, names, {"mean": mean, "scale": scaler.scale_ if scaler.with_std else np.ones(p)})
+
+
+def _unsupported(model) -> str:
+    name = type(model).__name__
+    if hasattr(model, "estimator_") or hasattr(model, "estimator"):
+        return (
+            f"{name} is a way to decide, not a model: export the classifier inside, its estimator_, and decide by its "
+            "probabilities where they are used."
+        )
+    return (
+        f"{name} cannot be exported; what can are the linear and kernel models of smaller: SMLR, SMLRCV, RMLR, SBMLR, "
+        "RVMClassifier, JeffreysClassifier, TypeIIClassifier, and the regressors."
+    )
+
+
+def _basis(model) -> Products | Similarities:
+    basis, support = model.basis_, model.support_
+    if isinstance(basis, Linear):
+        return Products(support[:, None].astype(np.int64))
+    if isinstance(basis, Precomputed):
+        return Products(basis.center_index_[support][:, None].astype(np.int64))
+    if isinstance(basis, Polynomial):
+        return _products(basis, support)
+    if not isinstance(basis, Kernel) or callable(basis.kernel):
+        what = "a kernel function of your own" if isinstance(basis, Kernel) else f"the basis {type(basis).__name__}"
+        raise ValueError(f"{what} is code of Python, which cannot be exported; use one of the named kernels.")
+    centers = basis.centers_[support]
+    centers = np.asarray(centers.toarray() if sparse.issparse(centers) else centers, dtype=np.float64)
+    if basis.kernel == "rbf":
+        return Similarities(centers, float(basis.gamma_))
+    if basis.kernel == "linear":
+        return Similarities(centers, 1.0, 1.0, 0.0)
+    return Similarities(centers, float(basis.gamma_), float(basis.degree), float(basis.coef0))
+
+
+def _products(basis: Polynomial, support: np.ndarray) -> Products:
+    """x0^2 x1 is the factors 0, 0, 1."""
+    p, powers = basis.n_inputs_, basis._products().powers_[support]
+    factors = np.full((len(support), max(int(powers.sum(axis=1).max(initial=1)), 1)), p, dtype=np.int64)
+    for row, power in zip(factors, powers, strict=True):
+        used = np.repeat(np.arange(p), power)
+        row[: len(used)] = used
+    return Products(factors)
+
+
+# -- what each kind of model does with its scores
+
+
+def _multinomial(model) -> dict[str, Any]:
+    return {"link": LOGISTIC if len(model.intercept_) == 1 else SOFTMAX}
+
+
+def _relevance(model) -> dict[str, Any]:
+    k, q = len(model.intercept_), len(model.support_)
+    apart = model.multiclass == "ovr" and k > 1
+    found = {"link": LOGISTIC if k == 1 else AGAINST_REST if apart else SOFTMAX}
+    if not model.moderate:
+        return found
+    covariance = np.zeros((k, q + 1, q + 1))
+    size = model.joint_covariance_.shape[1]
+    covariance[:, :size, :size] = model.joint_covariance_
+    spread = Spread(model.center_[None], covariance)
+    return {**found, "spread": spread, "moderation": float(np.pi / 8 * model._spread_factor(k))}
+
+
+def _jeffreys(model) -> dict[str, Any]:
+    spread = Spread(model.center_, _with_level(model.covariance_, model.center_variance_))
+    return {"link": PROBIT, "spread": spread, "moderation": 1.0}
+
+
+def _regression(model) -> dict[str, Any]:
+    covariance = _with_level(model.covariance_[None], np.array([model.center_variance_]))
+    return {"link": IDENTITY, "spread": Spread(model.center_[None], covariance), "noise": float(model.noise_)}
+
+
+def _with_level(blocks: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Covariances with the variance at the centre in the last place."""
+    b, q, _ = blocks.shape
+    found = np.zeros((b, q + 1, q + 1))
+    found[:, :q, :q], found[:, q, q] = blocks, level
+    return found
+
+
+KINDS: dict[Any, Callable[[Any], dict[str, Any]]] = {
+    MultinomialModel: _multinomial,
+    TypeIIClassifier: _multinomial,
+    RVMClassifier: _relevance,
+    JeffreysClassifier: _jeffreys,
+    VarianceModel: _regression,
+    AdaptiveRegressor: _regression,
+}

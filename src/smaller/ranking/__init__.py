@@ -1,0 +1,42 @@
+"""The models on offer for a table, and how they compare on samples that they have not seen."""
+
+from .classes import calibration, calibration_error
+from .numbers import coverage, density_losses, mean_and_deviation
+from .offers import (
+    CLASSIFICATION,
+    MODELS,
+    NAMES,
+    REGRESSION,
+    Offer,
+    Settings,
+    as_classes,
+    candidates,
+    model_for,
+    target_for,
+    task_of,
+)
+from .scores import TARGETS, Score, advice, cross_validated, what_is_kept
+
+__all__ = [
+    "CLASSIFICATION",
+    "MODELS",
+    "NAMES",
+    "REGRESSION",
+    "TARGETS",
+    "Offer",
+    "Score",
+    "Settings",
+    "advice",
+    "as_classes",
+    "calibration",
+    "calibration_error",
+    "candidates",
+    "coverage",
+    "cross_validated",
+    "density_losses",
+    "mean_and_deviation",
+    "model_for",
+    "target_for",
+    "task_of",
+    "what_is_kept",
+]

@@ -1,0 +1,69 @@
+"""How well classes are predicted: error, log-loss, calibration."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+BINS = 10  # of the calibration error
+LEAST = np.finfo(float).tiny
+
+
+class Classes:
+    """A target of classes: folds with all of them, predictions that are probabilities (n, m)."""
+
+    loss = "log-loss"
+    nothing = "class frequencies"
+    formats = {"error": "{:.1%}", "log-loss": "{:.3f}", "calibration error": "{:.3f}"}
+
+    def __init__(self, y: np.ndarray):
+        self.classes, self.target, self.counts = np.unique(y, return_inverse=True, return_counts=True)
+
+    def splits(self, folds: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Stratified folds, no more than the rarest class has samples."""
+        fewest = int(self.counts.min())
+        if min(folds, fewest) < 2:
+            rare = self.classes[self.counts.argmin()]
+            raise ValueError(f"Class {rare} has only {fewest} sample, and cross-validation needs two of each class.")
+        plan = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=0)
+        return list(plan.split(np.zeros(len(self.target)), self.target))
+
+    def predict(self, model, X) -> np.ndarray:
+        """Probabilities of all classes."""
+        P = np.zeros((X.shape[0], len(self.classes)))
+        P[:, model.classes_] = model.predict_proba(X)
+        return P
+
+    def losses(self, P: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """-log of the probability of the truth."""
+        return -np.log(np.maximum(P[np.arange(len(P)), codes], LEAST))
+
+    def figures(self, P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
+        """What a table shows."""
+        return {
+            "error": float((P.argmax(axis=1) != codes).mean()),
+            "log-loss": float(self.losses(P, codes).mean()),
+            "calibration error": calibration_error(P, codes),
+        }
+
+
+def calibration_error(P: np.ndarray, codes: np.ndarray, bins: int = BINS) -> float:
+    """Expected calibration error: |mean confidence - fraction right| in bins of equal width, averaged by their size."""
+    return float(sum(row["share"] * abs(row["confidence"] - row["right"]) for row in calibration(P, codes, bins)))
+
+
+def calibration(P: np.ndarray, codes: np.ndarray, bins: int = BINS) -> list[dict[str, float]]:
+    """The confidence and the fraction right of the samples in each bin that has any."""
+    confidence, right = P.max(axis=1), P.argmax(axis=1) == codes
+    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    rows = [place == b for b in range(bins)]
+    return [
+        {
+            "confidence": float(confidence[row].mean()),
+            "right": float(right[row].mean()),
+            "count": int(row.sum()),
+            "share": float(row.mean()),
+        }
+        for row in rows
+        if row.any()
+    ]

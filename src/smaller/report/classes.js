@@ -1,0 +1,41 @@
+const P = facts.samples.P, codes = facts.samples.codes, K = facts.data.classes.length;
+const best = P.map(p => p.indexOf(Math.max(...p)));
+
+function threshold() {
+  const slider = document.getElementById("threshold"), t = Number(slider.value);
+  let accepted = 0, wrong = 0;
+  P.forEach((p, i) => { if (p[best[i]] >= t) { accepted += 1; wrong += best[i] !== codes[i]; } });
+  say("threshold-value", t.toFixed(3)); say("accepted", accepted); say("rejected", P.length - accepted);
+  say("accepted-wrong", wrong); say("accepted-error", percent(wrong / accepted));
+  mark("risk", {coverage: accepted / P.length});
+}
+
+function cost() {
+  const here = facts.data.priors;
+  let future = [...document.querySelectorAll(".prior")].map(field => Math.max(Number(field.value) || 0, 0));
+  const sum = future.reduce((a, b) => a + b, 0);
+  if (!(sum > 0)) { say("mean-cost", "–"); return; }
+  future = future.map(x => x / sum);
+  const fields = [...document.querySelectorAll(".cost")].map(field => Math.max(Number(field.value) || 0, 0));
+  const C = (k, j) => fields.length ? fields[k * K + j] : Number(k !== j);
+  const field = document.getElementById("reject-cost");
+  const aside = field && field.value !== "" ? Number(field.value) : Infinity;
+  const decided = new Array(K + 1).fill(0), total = new Array(K).fill(0), number = new Array(K).fill(0);
+  let changed = 0;
+  P.forEach((p, i) => {
+    const q = p.map((x, k) => here[k] > 0 ? x * future[k] / here[k] : 0), z = q.reduce((a, b) => a + b, 0) || 1;
+    let choice = 0, least = Infinity;
+    for (let j = 0; j < K; j++) {
+      const expected = q.reduce((s, x, k) => s + x / z * C(k, j), 0);
+      if (expected < least) { least = expected; choice = j; }
+    }
+    if (aside < least) choice = K;
+    decided[choice] += 1; changed += choice !== best[i];
+    total[codes[i]] += choice === K ? aside : C(codes[i], choice); number[codes[i]] += 1;
+  });
+  const mean = future.reduce((s, f, k) => s + (number[k] ? f * total[k] / number[k] : 0), 0);
+  say("mean-cost", mean.toPrecision(3)); say("changed", changed); say("aside", decided[K]);
+  [...document.querySelectorAll("#decided td")].forEach((cell, j) => { cell.textContent = decided[j]; });
+}
+
+await start({threshold}, cost);
