@@ -6,6 +6,7 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from .gated import JFSCL, LRVM, tune_width
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
@@ -15,6 +16,8 @@ from .report import report
 from .tuning import SMLRCV, Path, path
 
 __all__ = [
+    "JFSCL",
+    "LRVM",
     "RMLR",
     "SBMLR",
     "SMLR",
@@ -38,4 +41,5 @@ __all__ = [
     "path",
     "report",
     "save",
+    "tune_width",
 ]
