@@ -209,8 +209,8 @@ class JFSCL(Selector, BoostedModel):
         or the one that belongs to a strength.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an integer is stratified folds. ``StratifiedShuffleSplit(1)`` holds one part out.
-    rule : {"min", "1se"}, default="min"
-        The best mean score, or the strongest prior within one standard error of it.
+    rule : {"min", "1se"}, default="1se"
+        The best mean score, or the strongest prior within one standard error of it, which keeps fewer inputs.
     scoring : {"log-loss", "accuracy"}, default="log-loss"
         What is best.
     multiclass : {"multinomial", "ovr"}, default="multinomial"
@@ -278,7 +278,7 @@ class JFSCL(Selector, BoostedModel):
         steepness=10.0,
         lam="cv",
         cv=5,
-        rule="min",
+        rule="1se",
         scoring="log-loss",
         multiclass="multinomial",
         class_weight=None,
