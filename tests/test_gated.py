@@ -220,9 +220,9 @@ def test_shut_and_open_gates_go_no_further():
 @pytest.mark.parametrize("data", [load_wine, load_breast_cancer, "gaussians"])
 def test_a_shortlist_by_gradients_leaves_the_gated_path_as_it_is(data):
     """No bound, but the same moves; of breast cancer's 30 correlated inputs, the same points within a thousandth."""
-    X, y = data(return_X_y=True) if callable(data) else make_gaussians(150, 20, random_state=1).values()
+    X, y = data(return_X_y=True) if callable(data) else make_gaussians(300, 20, random_state=1).values()
     X, y = X[::3], y[::3]
-    paths = [JFSCL(lam=2.0, shortlist=short).fit(X, y).path_ for short in (True, False)]
+    paths = [JFSCL(lam=1.0, shortlist=short).fit(X, y).path_ for short in (True, False)]
     assert_array_equal(paths[0].coordinates, paths[1].coordinates)
     assert_allclose(paths[0].losses, paths[1].losses, rtol=1e-9)
 
@@ -332,8 +332,8 @@ def test_where_all_gates_would_shut_at_first_one_is_opened_again():
 
 @pytest.mark.parametrize("model", [LRVM(), JFSCL()])
 def test_the_point_is_chosen_by_folds_by_held_out_samples_or_by_strength(model):
-    X, y = clusters(200, 4, 2, 3)
-    X, y, held = X[:60], y[:60], (X[60:], y[60:])
+    X, y = clusters(240, 4, 2, 3, spread=0.8)
+    X, y, held = X[:80], y[:80], (X[80:], y[80:])
     best = model.set_params(lam="validation").fit(X, y, X_val=held[0], y_val=held[1])
     assert_allclose(-log_loss(held[1], best.predict_proba(held[0])), np.max(best.scores_[0]), rtol=1e-6)
     same = model.__class__(**{**model.get_params(), "lam": best.lam_}).fit(X, y)

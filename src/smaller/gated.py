@@ -197,7 +197,7 @@ class JFSCL(Selector, BoostedModel):
     Parameters
     ----------
     gamma : "scale" or float, default="scale"
-        Width of the kernel. "scale" is 3 / (sum of the variances of the inputs), 3 / p for standardised inputs; see
+        Width of the kernel. "scale" is 2 / (sum of the variances of the inputs), 2 / p for standardised inputs; see
         :func:`tune_width`.
     step : float, default=1.2
         How far a parameter moves at once, epsilon of the paper. Smaller steps follow the path more closely and take

@@ -19,7 +19,8 @@ from .likelihoods import Gaussian, Multinomial
 SETTLED, NEWTON_STEPS = 1e-11, 50  # how well an intercept is fitted, and the steps that this may take
 SHUT = 0.02  # a gate this near its end goes no further: it would need several steps to come back, none of which pays
 MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
-STEEPEST, TRIED = 8, 64  # weights that are tried with a gate, and centres beside those in use from which they come
+# Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
+OPENED, STEEPEST, TRIED = 8, 8, 64
 NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
@@ -173,6 +174,8 @@ class GatedMoves(WeightMoves):
         # What the weights do not explain: scores of a changed kernel are these plus K' W.
         self.base = self.F - self.b
         self.counts = np.zeros(self.n_weights + self.X.shape[1], dtype=np.int64)
+        self._known_gates: np.ndarray | None = None
+        self._squares = self.X**2
 
     @property
     def v(self) -> np.ndarray:
@@ -180,8 +183,11 @@ class GatedMoves(WeightMoves):
         return self.step * self.counts[self.n_weights :]
 
     def _gates(self, shift: int = 0) -> np.ndarray:
-        """g, eq. (8), all gates moved by some steps."""
-        return expit(self.steepness * self.step * (self.counts[self.n_weights :] + shift))
+        """g, eq. (8), all gates moved by -1, 0 or 1 steps; kept until a gate moves."""
+        if self._known_gates is None:
+            counts = self.counts[self.n_weights :] + np.array([[0], [1], [-1]])
+            self._known_gates = expit(self.steepness * self.step * counts)
+        return self._known_gates[shift]
 
     @property
     def penalty(self) -> float:
@@ -191,8 +197,8 @@ class GatedMoves(WeightMoves):
     def penalty_changes(self) -> np.ndarray:
         weights = np.abs(self.counts[: self.n_weights] + np.array([[0], [1], [-1]]))
         weights = self.step * (weights[1:] - weights[0])
-        here, up, down = self._gates(), self._gates(1), self._gates(-1)
-        gates = [np.where(here > 1 - SHUT, np.nan, up - here), np.where(here < SHUT, np.nan, down - here)]
+        moves = (1, -1)
+        gates = [np.where(self._may_move(sign), self._gates(sign) - self._gates(), np.nan) for sign in moves]
         return np.hstack([weights, gates])
 
     def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
@@ -205,20 +211,32 @@ class GatedMoves(WeightMoves):
         return found
 
     def _gate_changes(self, inputs: np.ndarray) -> np.ndarray:
-        """Losses with another gate at some inputs; only the columns that have a weight are computed."""
+        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step."""
+        found = np.full((2, len(inputs)), np.nan)
+        for row, sign in enumerate((1, -1)):
+            here = np.flatnonzero(self._may_move(sign)[inputs])
+            if len(here):
+                at = inputs[here]
+                found[row, here] = self._losses_with(at, self._gates(sign)[at] ** 2) - self.loss
+        return found
+
+    def _may_move(self, sign: int) -> np.ndarray:
+        """Whether each gate has a step up or down; shut and open ones go no further."""
+        return self._gates() <= 1 - SHUT if sign > 0 else self._gates() >= SHUT
+
+    def _losses_with(self, inputs: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Losses with other squares of gates, one at a time; only the columns that have a weight are computed."""
         W = self.weights
         used = np.flatnonzero(W.any(axis=1))
-        if not len(used):
-            return np.zeros((2, len(inputs)))
-        here = self._gates()[inputs] ** 2
-        rates = self.gamma * np.concatenate([self._gates(sign)[inputs] ** 2 - here for sign in (1, -1)])
-        losses = np.empty(len(rates))
-        _core.gate_moves(
-            self.X, np.asfortranarray(self.C[used]), np.asfortranarray(self.K[:, used]), np.asfortranarray(W[used]),
-            self.base + self.b, np.tile(inputs, 2), rates, self.Y, self.s, self.likelihood.family,
-            self.design.intercept, losses,
-        )  # fmt: skip
-        return losses.reshape(2, -1) - self.loss
+        losses = np.full(len(inputs), self.loss)
+        if len(used):
+            rates = self.gamma * (squares - self._gates()[inputs] ** 2)
+            C, K = np.asfortranarray(self.C[used]), np.asfortranarray(self.K[:, used])
+            _core.gate_moves(
+                self.X, C, K, np.asfortranarray(W[used]), self.base + self.b, inputs, rates, self.Y, self.s,
+                self.likelihood.family, self.design.intercept, losses,
+            )  # fmt: skip
+        return losses
 
     def gate_gradient(self) -> np.ndarray:
         """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
@@ -227,7 +245,7 @@ class GatedMoves(WeightMoves):
         M = (self.s[:, None] * (self.P - self.Y)) @ W[used].T * self.K[:, used]
         C = self.C[used]
         return -self.gamma * (
-            M.sum(axis=1) @ self.X**2 + M.sum(axis=0) @ C**2 - 2 * np.einsum("ij,ij->j", self.X, M @ C)
+            M.sum(axis=1) @ self._squares + M.sum(axis=0) @ C**2 - 2 * np.einsum("ij,ij->j", self.X, M @ C)
         )
 
     def gradients(self) -> tuple[np.ndarray, np.ndarray]:
@@ -249,18 +267,19 @@ class GatedMoves(WeightMoves):
         """
         shut = np.flatnonzero(self._gates() < SHUT)
         m, used = self.design.d, np.flatnonzero(self.weights.any(axis=1))
-        columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED))) if len(used) else np.arange(m)
-        return [pair for j in shut for pair in self._pairs(int(j), columns)]
+        if not len(used):
+            return [pair for j in shut for pair in self._pairs(int(j), np.arange(m))]
+        order = np.argsort(self._losses_with(shut, np.full(len(shut), 0.25)), kind="stable")
+        columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED)))
+        return [pair for j in shut[order[:OPENED]] for pair in self._pairs(int(j), columns)]
 
     def _pairs(self, j: int, columns: np.ndarray) -> list[tuple[list[tuple[int, int]], float, float]]:
         """Gate j half open with a step of one of the weights that are then steepest."""
         here = self._gates()[j]
-        rate = self.gamma * (0.25 - here**2)
-        K = self.K[:, columns] * np.exp(-rate * np.square(self.X[:, j, None] - self.C[columns, j]))
+        S, K = np.asfortranarray(self.S[:, columns]), np.empty((self.n, len(columns)), order="F")
+        _core.regate(S, K, self.X[:, j], self.C[columns, j], float(0.25 - here**2), self.gamma)
         scores = self.base + K @ self.weights[columns]
-        opened = WeightMoves(
-            as_design(np.asfortranarray(K), self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores
-        )
+        opened = WeightMoves(as_design(K, self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores)
         steepest = np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST]
         klass, column = np.divmod(np.sort(steepest), len(columns))
         changes = opened.loss_changes(np.sort(steepest)) + opened.loss - self.loss
@@ -280,6 +299,7 @@ class GatedMoves(WeightMoves):
         j = coordinate - self.n_weights
         old = self._gates()[j] ** 2
         self.counts[coordinate] += sign
+        self._known_gates = None
         self._regate(j, self._gates()[j] ** 2 - old)
         W = self.weights
         used = np.flatnonzero(W.any(axis=1))
@@ -288,5 +308,4 @@ class GatedMoves(WeightMoves):
 
     def _regate(self, j: int, change: float) -> None:
         """Distances and kernel after the square of gate j has changed."""
-        x, c = np.ascontiguousarray(self.X[:, j]), np.ascontiguousarray(self.C[:, j])
-        _core.regate(self.S, self.K, x, c, float(change), self.gamma)
+        _core.regate(self.S, self.K, self.X[:, j], self.C[:, j], float(change), self.gamma)

@@ -15,7 +15,7 @@ from ..errors import Status
 
 TIE = 1e-10  # relative: moves that differ by less are equal, and the first of them is taken
 ROUNDING = 1e-13  # relative: gains of the loss below this are no gains
-ESCAPE_EVERY = 0.8  # escapes are tried when the strength has fallen to this fraction
+ESCAPE_EVERY = 0.7  # escapes are tried when the strength has fallen to this fraction
 FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each time
 
 
