@@ -20,7 +20,7 @@ SETTLED, NEWTON_STEPS = 1e-11, 50  # how well an intercept is fitted, and the st
 SHUT = 0.02  # a gate this near its end goes no further: it would need several steps to come back, none of which pays
 MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
 # Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
-OPENED, STEEPEST, TRIED = 8, 8, 64
+OPENED, STEEPEST, TRIED = 4, 8, 64
 NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
@@ -103,7 +103,7 @@ class WeightMoves:
 
     def gradient(self) -> np.ndarray:
         """Of the loss in the weights, (d, k)."""
-        return self.design.pull(self.s[:, None] * (self.P - self.Y))[: self.design.d]
+        return self.pulled[:, : self.k]
 
     def commit(self, coordinate: int, sign: int) -> None:
         """Take a step."""
@@ -131,11 +131,14 @@ class WeightMoves:
         self.P = np.empty_like(self.F)
         self.loss = _core.means(self.F, self.Y, self.s, self.likelihood.family, self.P)
         self.Q = complements(self.F, self.P)
+        self.R = self.s[:, None] * (self.P - self.Y)
+        gaussian = isinstance(self.likelihood, Gaussian)
+        omega = self.s[:, None] * (np.ones_like(self.P) if gaussian else self.P * self.Q)
+        # Slopes and curvature-weighted sums of all columns in one pass over them.
+        self.pulled = self.design.pull(np.hstack([self.R, omega]))[: self.design.d]
         self.center = np.zeros((self.k, self.design.d))
         if self.follows:
-            gaussian = isinstance(self.likelihood, Gaussian)
-            omega = self.s[:, None] * (np.ones_like(self.P) if gaussian else self.P * self.Q)
-            self.center = (self.design.pull(omega)[: self.design.d] / omega.sum(axis=0)).T
+            self.center = (self.pulled[:, self.k :] / omega.sum(axis=0)).T
 
 
 def complements(F: np.ndarray, P: np.ndarray) -> np.ndarray:
@@ -164,6 +167,8 @@ class GatedMoves(WeightMoves):
         As in :class:`WeightMoves`.
     intercept : bool, default=True
     """
+
+    _used: list[np.ndarray] | None
 
     def __init__(self, X, C, gamma, steepness, Y, likelihood, step, weight=None, offset=None, intercept=True):
         self.X, self.C = np.asfortranarray(X, dtype=np.float64), np.asfortranarray(C, dtype=np.float64)
@@ -226,24 +231,32 @@ class GatedMoves(WeightMoves):
 
     def _losses_with(self, inputs: np.ndarray, squares: np.ndarray) -> np.ndarray:
         """Losses with other squares of gates, one at a time; only the columns that have a weight are computed."""
-        W = self.weights
-        used = np.flatnonzero(W.any(axis=1))
+        W, C, K = self._in_use()
         losses = np.full(len(inputs), self.loss)
-        if len(used):
+        if len(W):
             rates = self.gamma * (squares - self._gates()[inputs] ** 2)
-            C, K = np.asfortranarray(self.C[used]), np.asfortranarray(self.K[:, used])
             _core.gate_moves(
-                self.X, C, K, np.asfortranarray(W[used]), self.base + self.b, inputs, rates, self.Y, self.s,
-                self.likelihood.family, self.design.intercept, losses,
+                self.X, C, K, W, self.base + self.b, inputs, rates, self.Y, self.s, self.likelihood.family,
+                self.design.intercept, losses,
             )  # fmt: skip
         return losses
 
+    def _in_use(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Weights, centres and columns of the kernel where a weight is not 0; kept until something moves."""
+        if self._used is None:
+            W = self.weights
+            used = np.flatnonzero(W.any(axis=1))
+            self._used = [np.asfortranarray(part) for part in (W[used], self.C[used], self.K[:, used])]
+        return self._used[0], self._used[1], self._used[2]
+
+    def _look(self) -> None:
+        self._used = None
+        super()._look()
+
     def gate_gradient(self) -> np.ndarray:
         """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
-        W = self.weights
-        used = np.flatnonzero(W.any(axis=1))
-        M = (self.s[:, None] * (self.P - self.Y)) @ W[used].T * self.K[:, used]
-        C = self.C[used]
+        W, C, K = self._in_use()
+        M = self.R @ W.T * K
         return -self.gamma * (
             M.sum(axis=1) @ self._squares + M.sum(axis=0) @ C**2 - 2 * np.einsum("ij,ij->j", self.X, M @ C)
         )
@@ -301,9 +314,9 @@ class GatedMoves(WeightMoves):
         self.counts[coordinate] += sign
         self._known_gates = None
         self._regate(j, self._gates()[j] ** 2 - old)
-        W = self.weights
-        used = np.flatnonzero(W.any(axis=1))
-        self.F = np.asfortranarray(self.base + self.b + self.K[:, used] @ W[used])
+        self._used = None
+        W, _, K = self._in_use()
+        self.F = np.asfortranarray(self.base + self.b + K @ W)
         return self._settle()
 
     def _regate(self, j: int, change: float) -> None:
