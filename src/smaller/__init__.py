@@ -6,7 +6,7 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
-from .gated import JFSCL, LRVM, tune_width
+from .gated import JFSCL, LRVM
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
@@ -14,6 +14,7 @@ from .recovery import SparseSolution, maximally_sparse
 from .relevance import RVMClassifier, RVMRegressor
 from .report import report
 from .tuning import SMLRCV, Path, path
+from .widths import tune_width
 
 __all__ = [
     "JFSCL",
