@@ -19,6 +19,8 @@ from sklearn.preprocessing import StandardScaler
 
 import smaller
 from smaller import (
+    JFSCL,
+    LRVM,
     RMLR,
     SBMLR,
     SMLR,
@@ -116,6 +118,9 @@ MODELS = {
     "TypeIRegressor, Jeffreys": TypeIRegressor(Jeffreys()),
     "TypeIIRegressor": TypeIIRegressor("em"),
     "TypeIIClassifier": TypeIIClassifier(),
+    "LRVM": LRVM(lam=1.0),
+    "JFSCL": JFSCL(lam=1.0),
+    "JFSCL, one against the rest": JFSCL(lam=1.0, multiclass="ovr"),
 }  # fmt: skip
 
 

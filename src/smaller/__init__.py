@@ -7,6 +7,7 @@ from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from .export import to_c, to_onnx
+from .gated import JFSCL, LRVM
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
@@ -15,8 +16,11 @@ from .relevance import RVMClassifier, RVMRegressor
 from .report import report
 from .strengths import laplace_path
 from .tuning import SMLRCV, Path, path
+from .widths import tune_width
 
 __all__ = [
+    "JFSCL",
+    "LRVM",
     "RMLR",
     "SBMLR",
     "SMLR",
@@ -43,4 +47,5 @@ __all__ = [
     "save",
     "to_c",
     "to_onnx",
+    "tune_width",
 ]

@@ -63,6 +63,7 @@ class Estimator(BaseEstimator):
     support_: np.ndarray
     basis_: Any
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
+    _sparse_formats: ClassVar[Any] = ["csc", "csr"]
     _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
     _on_device: ClassVar[bool] = False  # whether a fit follows X to where PyTorch or CuPy keep it
 
@@ -117,7 +118,7 @@ class Estimator(BaseEstimator):
     def _sample(self, X, y, sample_weight, offset, encode) -> Sample:
         """Check everything, drop rows of weight 0, fit the basis, build the design; `encode` checks the targets."""
         _core.tell_if_slow()
-        basis = as_basis(self.basis)
+        basis = self._basis()
         X, y = self._checked(X, y)
         weight = np.ones(X.shape[0])
         if sample_weight is not None:
@@ -145,7 +146,7 @@ class Estimator(BaseEstimator):
             X = checked_tensor(self, X, reset=True)
             return X, checked_targets(X, y, **self._targets)
         return validate_data(
-            self, X, host(y), accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets
+            self, X, host(y), accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], **self._targets
         )
 
     def _inputs(self, X) -> Any:
@@ -153,10 +154,14 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         if self._follows(X):
             return checked_tensor(self, X, reset=False)
-        return validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        return validate_data(self, X, accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], reset=False)
 
     def _follows(self, X) -> bool:
         return self._on_device and on_device(X)
+
+    def _basis(self):
+        """A fresh basis object."""
+        return as_basis(self.basis)
 
     def _design(self, basis, X) -> Design:
         """The basis applied to X: all columns now, or, where there are too many to keep, each when it is needed."""

@@ -12,7 +12,10 @@ from typing import Any
 from ..errors import CompiledCoreWarning, warn
 from . import reference
 
-KERNELS = ("means", "newton", "componentwise", "sequential", "climb", "logistic", "distances", "decay", "squares")
+KERNELS = (
+    *("means", "newton", "componentwise", "squares", "distances", "decay"),
+    *("sequential", "climb", "logistic", "weight_moves", "gate_moves", "regate"),
+)
 
 _impl: Any
 try:
@@ -22,9 +25,8 @@ except ImportError:
     _impl = reference
     COMPILED = False
 
-means, newton, componentwise, sequential, climb, logistic, distances, decay, squares = (
-    getattr(_impl, name) for name in KERNELS
-)
+means, newton, componentwise, squares, distances, decay = (getattr(_impl, name) for name in KERNELS[:6])
+sequential, climb, logistic, weight_moves, gate_moves, regate = (getattr(_impl, name) for name in KERNELS[6:])
 
 _told = COMPILED
 

@@ -1,8 +1,8 @@
 """The types of the compiled kernels. What they compute is said by their twins in reference.py.
 
 Every argument is positional. Matrices are in Fortran order, those of distances, decay and squares in C order, vectors
-contiguous, and nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`, `alpha`, `v`, `D` and
-`total` of squares are written to.
+contiguous, and nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`, `alpha`, `v`, `D`,
+`S`, `K` of regate, `up`, `down`, `losses` and `total` of squares are written to.
 """
 
 from typing import TypeAlias, overload
@@ -154,3 +154,53 @@ def logistic(
 def distances(X: Reals, Zt: Reals, D: Reals, /) -> None: ...
 def decay(D: Reals, gamma: float, /) -> None: ...
 def squares(X: Reals, omega: Reals, center: Reals, total: Reals, /) -> None: ...
+@overload
+def weight_moves(
+    X: Values,
+    column: Places,
+    klass: Places,
+    center: Reals,
+    step: float,
+    P: Reals,
+    Q: Reals,
+    Y: Reals,
+    s: Reals,
+    family: int,
+    up: Reals,
+    down: Reals,
+    /,
+) -> None: ...
+@overload
+def weight_moves(
+    values: Values,
+    rows: Indices,
+    starts: Indices,
+    column: Places,
+    klass: Places,
+    center: Reals,
+    step: float,
+    P: Reals,
+    Q: Reals,
+    Y: Reals,
+    s: Reals,
+    family: int,
+    up: Reals,
+    down: Reals,
+    /,
+) -> None: ...
+def gate_moves(
+    X: Reals,
+    C: Reals,
+    K: Reals,
+    W: Reals,
+    base: Reals,
+    input: Places,
+    rate: Reals,
+    Y: Reals,
+    s: Reals,
+    family: int,
+    intercept: bool,
+    losses: Reals,
+    /,
+) -> None: ...
+def regate(S: Reals, K: Reals, x: Reals, c: Reals, change: float, gamma: float, /) -> None: ...
