@@ -13,7 +13,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .encoding import class_weights, one_hot, prediction_offset
 from .errors import ConvergenceWarning, Status, warn
@@ -176,7 +176,9 @@ class BoostedModel(ClassificationModel):
 
     def _validate(self, sample: Sample, classes: np.ndarray, walks: list[Walk], X_val, y_val) -> list[int]:
         """The end of the strength that scores best on held-out samples."""
-        X, y = self._inputs(X_val), column_or_1d(y_val)
+        dtypes = [np.float64, np.float32]
+        X = validate_data(self, X_val, accept_sparse=self._sparse_formats, dtype=dtypes, reset=False)
+        y = column_or_1d(y_val)
         if len(y) != X.shape[0]:
             raise ValueError(
                 f"X_val has {X.shape[0]} rows but y_val has {len(y)}; they must describe the same samples."
