@@ -23,6 +23,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smaller import (
+    JCFO,
     RMLR,
     SBMLR,
     SMLR,
@@ -58,6 +59,7 @@ CHECKED = [
     EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
     JeffreysClassifier(),
     JeffreysClassifier(basis="rbf"),
+    JCFO(0.1, 0.1),
 ]
 
 WRAPPED = [

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import smaller
 from smaller import (
+    JCFO,
     RMLR,
     SBMLR,
     SMLR,
@@ -112,6 +113,7 @@ MODELS = {
     "TypeIRegressor": TypeIRegressor("student"),
     "TypeIIRegressor": TypeIIRegressor("em"),
     "TypeIIClassifier": TypeIIClassifier(),
+    "JCFO": JCFO(0.5, 1.0),
 }  # fmt: skip
 
 

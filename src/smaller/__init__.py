@@ -6,6 +6,7 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from .jcfo import JCFO
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
@@ -15,6 +16,7 @@ from .report import report
 from .tuning import SMLRCV, Path, path
 
 __all__ = [
+    "JCFO",
     "RMLR",
     "SBMLR",
     "SMLR",

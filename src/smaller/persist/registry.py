@@ -15,6 +15,7 @@ from ..comparison import EvidenceSearch
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.heldout import HeldOut
 from ..dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ..jcfo import JCFO
 from ..marginal import SBMLR
 from ..multinomial import RMLR, SMLR
 from ..relevance import RVMClassifier, RVMRegressor
@@ -39,6 +40,7 @@ ESTIMATORS = _by_name(
     *(SMLR, SMLRCV, RMLR, SBMLR, EvidenceSearch),
     *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
+    JCFO,
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
 )
