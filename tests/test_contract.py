@@ -59,7 +59,7 @@ CHECKED = [
     EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
     JeffreysClassifier(),
     JeffreysClassifier(basis="rbf"),
-    JCFO(0.1, 0.1),
+    JCFO(0.3, 0.3),
 ]
 
 WRAPPED = [

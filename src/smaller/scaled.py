@@ -113,7 +113,8 @@ class ScaledPosterior:
     ):
         self.kernel, self.lam, self.lam_theta = kernel, lam, lam_theta
         self.y, self.s, self.offset, self.intercept = y, sample_weight, offset, intercept
-        if sparse.issparse(X) and X.shape[1] <= centers.shape[0]:  # no larger than the matrix of kernel values
+        # A dense copy that is small, or no larger than the matrix of kernel values, saves much time.
+        if sparse.issparse(X) and (X.shape[1] <= centers.shape[0] or 8 * X.shape[0] * X.shape[1] <= BLOCK_BYTES):
             X, centers = X.toarray(), centers.toarray()
         self.X, self.centers = X.astype(np.float64), centers.astype(np.float64)
         self.squares = None

@@ -1,0 +1,60 @@
+"""The figures of the comparison, as SVG files beside the README."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+COLOURS = {"RVM": "#8c8c8c", "L-RVM": "#1f77b4", "JFSCL": "#d95f02", "JCFO": "#1b9e77"}
+MARKS = {"RVM": "s--", "L-RVM": "^-", "JFSCL": "o-", "JCFO": "D:"}
+BAYES = 15.87
+
+
+def dimensions(errors: dict[str, dict[str, list[float]]], path: Path) -> None:
+    """Test error against the number of inputs, with 95 % intervals of the means."""
+    figure, axes = _figure("Inputs, of which two matter", "Test error, per cent")
+    for shift, (name, colour) in enumerate(COLOURS.items()):
+        found = errors[f"1.0/{name}"]
+        d = np.array([int(each) for each in found]) + 0.3 * (shift - 1.5)
+        mean = [np.mean(values) for values in found.values()]
+        half = [1.96 * np.std(values, ddof=1) / np.sqrt(len(values)) for values in found.values()]
+        axes.errorbar(d, mean, half, fmt=MARKS[name], color=colour, markersize=5, capsize=2, linewidth=1.3, label=name)
+    axes.axhline(BAYES, color="0.3", linestyle=":", linewidth=1, label="best possible")
+    axes.set_xticks([int(each) for each in errors["1.0/JFSCL"]])
+    axes.legend(frameon=False, fontsize="small")
+    _save(figure, path)
+
+
+def sensitivity(grid: dict[float, list[float]], steepness, path: Path) -> None:
+    """Test error for every step and steepness, a line for each step."""
+    from matplotlib import colormaps
+
+    figure, axes = _figure("Steepness of the gates, k", "Test error, per cent")
+    shades = colormaps["viridis"](np.linspace(0.0, 0.85, len(grid)))
+    for (step, means), shade, mark in zip(grid.items(), shades, "osD^vP", strict=False):
+        axes.plot(steepness, means, f"{mark}-", color=shade, markersize=4, linewidth=1.2, label=f"step {step:g}")
+    axes.axhline(BAYES, color="0.3", linestyle=":", linewidth=1, label="best possible")
+    axes.set_xscale("log")
+    axes.set_xticks(steepness, [str(k) for k in steepness], fontsize="small")
+    axes.minorticks_off()
+    axes.legend(frameon=False, fontsize="small", ncols=2)
+    _save(figure, path)
+
+
+def _figure(x: str, y: str):
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    matplotlib.rcParams["svg.hashsalt"] = "lapedriza2008"  # the same picture is the same file
+    figure = Figure(figsize=(5.6, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _save(figure, path: Path) -> None:
+    figure.savefig(path, metadata={"Date": None})
+    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
