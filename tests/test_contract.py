@@ -24,6 +24,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smaller import (
     JCFO,
+    JFSCL,
+    LRVM,
     RMLR,
     SBMLR,
     SMLR,
@@ -96,7 +98,14 @@ REGRESSORS = [
     LaplaceRegressor(1.0, noise=0.5, standardize=False),
 ]
 
-CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS, *EVIDENCE])
+BOOSTED = [
+    LRVM(cv=3),
+    LRVM(lam=0.5, multiclass="ovr"),
+    JFSCL(cv=3),
+    JFSCL(lam=0.5, multiclass="ovr"),
+]
+
+CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS, *EVIDENCE, *BOOSTED])
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 

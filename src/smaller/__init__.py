@@ -6,6 +6,7 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from .gated import JFSCL, LRVM, tune_width
 from .jcfo import JCFO
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
@@ -17,6 +18,8 @@ from .tuning import SMLRCV, Path, path
 
 __all__ = [
     "JCFO",
+    "JFSCL",
+    "LRVM",
     "RMLR",
     "SBMLR",
     "SMLR",
@@ -40,4 +43,5 @@ __all__ = [
     "path",
     "report",
     "save",
+    "tune_width",
 ]

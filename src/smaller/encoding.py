@@ -30,8 +30,8 @@ def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: 
     if class_weight is None:
         return np.ones(len(codes))
     if class_weight == "balanced":
-        counts = np.bincount(codes, weights=weight)
-        return (weight.sum() / (len(classes) * counts))[codes]
+        counts = np.bincount(codes, weights=weight)[codes]
+        return weight.sum() / (len(classes) * counts)
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
     # A fold may lack a class that is named; but a name that no class has, with a class that has none, is a slip.

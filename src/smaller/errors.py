@@ -64,6 +64,10 @@ class Status(Enum):
         "target exactly; if the target is not free of noise, give its variance as noise=..., or a stronger prior"
     )
 
+    UNFINISHED = (
+        "the path stopped after {n_iter} moves (max_iter) at lam={lam:.4g}, before its end; raise max_iter, or step"
+    )
+
     def sentence(self, **facts: float) -> str:
         """The status with its numbers filled in."""
         return self.value.format(**facts)

@@ -43,6 +43,7 @@ class Estimator(BaseEstimator):
     support_: np.ndarray
     basis_: Any
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
+    _sparse_formats: ClassVar[Any] = ["csc", "csr"]
     _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
 
     def fit(self, X, y, sample_weight=None, offset=None):
@@ -89,8 +90,10 @@ class Estimator(BaseEstimator):
     def _sample(self, X, y, sample_weight, offset, encode) -> Sample:
         """Check everything, drop rows of weight 0, fit the basis, build the design; `encode` checks the targets."""
         _core.tell_if_slow()
-        basis = as_basis(self.basis)
-        X, y = validate_data(self, X, y, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], **self._targets)
+        basis = self._basis()
+        X, y = validate_data(
+            self, X, y, accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], **self._targets
+        )
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
         offset = None if offset is None else _check_offset(offset, X.shape[0])
         rows = np.flatnonzero(weight > 0)
@@ -102,6 +105,10 @@ class Estimator(BaseEstimator):
         basis.fit(X, weight)
         design = self._design(basis, X if every else X[rows])
         return Sample(y, weight[rows], offset, basis, design)
+
+    def _basis(self):
+        """A fresh basis object."""
+        return as_basis(self.basis)
 
     def _design(self, basis, X) -> Design:
         """The basis applied to X: all columns now, or, where there are too many to keep, each when it is needed."""
@@ -145,10 +152,14 @@ class Estimator(BaseEstimator):
             name = type(self).__name__
             warn(f"{name} kept no column: it predicts the same for every sample.", EmptyModelWarning)
 
+    def _new_inputs(self, X):
+        """Inputs of a prediction, checked."""
+        return validate_data(self, X, accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], reset=False)
+
     def _columns(self, X):
         """The columns of the basis that have a weight, for new inputs."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        X = self._new_inputs(X)
         if len(self.support_) == self.coef_.shape[-1] and not isinstance(self.basis_, Precomputed):
             return self.basis_.transform(X)
         return self.basis_.transform(X, self.support_)

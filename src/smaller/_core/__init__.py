@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import CompiledCoreWarning, warn
 from . import reference
 
-KERNELS = ("means", "newton", "componentwise", "sequential")
+KERNELS = ("means", "newton", "componentwise", "sequential", "weight_moves", "gate_moves", "regate")
 
 _impl: Any
 try:
@@ -22,7 +22,7 @@ except ImportError:
     _impl = reference
     COMPILED = False
 
-means, newton, componentwise, sequential = (getattr(_impl, name) for name in KERNELS)
+means, newton, componentwise, sequential, weight_moves, gate_moves, regate = (getattr(_impl, name) for name in KERNELS)
 
 _told = COMPILED
 

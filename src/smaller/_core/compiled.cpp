@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "blasso.hpp"
 #include "componentwise.hpp"
 #include "newton.hpp"
 #include "sequential.hpp"
@@ -94,6 +95,56 @@ std::tuple<int, double> sequential(const Matrix<double>& X, const Matrix<double>
     return {steps, found};
 }
 
+#define MOVES                                                                                                     \
+    const Vector<const std::int64_t>&column, const Vector<const std::int64_t>&klass,                               \
+        const Vector<const double>&center, double step, const Matrix<double>&P, const Matrix<double>&Q, const Matrix<double>&Y, const Vector<const double>&s,      \
+        int family, const Vector<double>&up, const Vector<double>&down
+#define EXACT_MOVES EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT
+#define PASS_MOVES column, klass, center, step, P, Q, Y, s, family, up, down
+
+template <class Columns>
+void weight_moves(const Columns& X, MOVES) {
+    const size_t n = P.shape(0), k = P.shape(1), a = column.shape(0);
+    if (klass.shape(0) != a || center.shape(0) != a || up.shape(0) != a || down.shape(0) != a || Q.shape(0) != n || Q.shape(1) != k ||
+        Y.shape(0) != n || Y.shape(1) != k || s.shape(0) != n)
+        throw nb::value_error("the arrays of the moves do not fit together");
+    nb::gil_scoped_release released;
+    WeightMoves<Columns> losses(X, n, static_cast<Family>(family), P.data(), Q.data(), Y.data(), s.data());
+    for (size_t i = 0; i < a; ++i) {
+        losses(column.data()[i], klass.data()[i], center.data()[i], step, up.data() + i, down.data() + i);
+        if (i % 256 == 255) raise_if_interrupted();
+    }
+}
+
+void gate_moves(const Matrix<double>& X, const Matrix<double>& C, const Matrix<double>& K, const Matrix<double>& W,
+                const Matrix<double>& base, const Vector<const std::int64_t>& input, const Vector<const double>& rate,
+                const Matrix<double>& Y, const Vector<const double>& s, int family, bool intercept,
+                const Vector<double>& losses) {
+    const size_t n = X.shape(0), a = C.shape(0), k = base.shape(1), g = input.shape(0);
+    if (C.shape(1) != X.shape(1) || K.shape(0) != n || K.shape(1) != a || W.shape(0) != a || W.shape(1) != k ||
+        base.shape(0) != n || rate.shape(0) != g || losses.shape(0) != g || Y.shape(0) != n || Y.shape(1) != k ||
+        s.shape(0) != n)
+        throw nb::value_error("the arrays of the gates do not fit together");
+    nb::gil_scoped_release released;
+    GateMoves loss(K.data(), W.data(), base.data(), n, a, k, static_cast<Family>(family), intercept, Y.data(),
+                   s.data());
+    for (size_t i = 0; i < g; ++i) {
+        const size_t j = static_cast<size_t>(input.data()[i]);
+        losses.data()[i] = loss(X.data() + j * n, C.data() + j * a, rate.data()[i]);
+        raise_if_interrupted();
+    }
+}
+
+void regate_all(const Values& S, const Values& K, const Vector<const double>& x, const Vector<const double>& c,
+                double change, double gamma) {
+    const size_t n = S.shape(0), m = S.shape(1);
+    if (K.shape(0) != n || K.shape(1) != m || x.shape(0) != n || c.shape(0) != m)
+        throw nb::value_error("the arrays of the gates do not fit together");
+    nb::gil_scoped_release released;
+    for (size_t j = 0; j < m; ++j)
+        regate(S.data() + j * n, K.data() + j * n, x.data(), c.data()[j], change, gamma, n);
+}
+
 template <class T>
 void bind_dense(nb::module_& m) {
     m.def("newton", [](const Matrix<T>& X, double target, int max_steps, double forcing, POINT) {
@@ -103,6 +154,7 @@ void bind_dense(nb::module_& m) {
                               const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
         return componentwise(columns(X), bound, center, visit, greedy, PASS);
     }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
+    m.def("weight_moves", [](const Matrix<T>& X, MOVES) { weight_moves(columns(X), PASS_MOVES); }, EXACT, EXACT_MOVES);
 }
 
 template <class T, class I>
@@ -120,6 +172,9 @@ void bind_sparse(nb::module_& m) {
         const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
         return componentwise(X, bound, center, visit, greedy, PASS);
     }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
+    m.def("weight_moves", [](const V& values, const Index& rows, const Index& starts, MOVES) {
+        weight_moves(Sparse<T, I>{values.data(), rows.data(), starts.data(), P.shape(0)}, PASS_MOVES);
+    }, EXACT, EXACT, EXACT, EXACT_MOVES);
 }
 
 }  // namespace
@@ -132,6 +187,8 @@ NB_MODULE(compiled, m) {
         return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data());
     }, EXACT, EXACT, EXACT, EXACT, EXACT);
     m.def("sequential", sequential, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("gate_moves", gate_moves, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("regate", regate_all, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
     bind_dense<double>(m);
     bind_dense<float>(m);
     bind_sparse<double, std::int32_t>(m);

@@ -349,3 +349,45 @@ def _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor):
     determined = (1 - alpha[active] * np.diag(Sigma)).sum()
     misfit = yy + float((mu * (G[np.ix_(active, active)] @ mu - 2 * C[active])).sum())
     return max(floor, (max(misfit, 0.0) + noise * k * determined) / (k * total))
+
+
+def weight_moves(*arguments):
+    """Changes of the loss when the score of a class moves by +-step times a column, into up and down.
+
+    ``weight_moves(*columns, column, klass, center, step, P, Q, Y, s, family, up, down)``. P are fitted means and Q is
+    1 - P; a softmax's loss changes by ``sum s (log(q + p exp(z)) - y z)``, z being the change of the score. The
+    intercept takes `center` out of the column, if that is dense.
+    """
+    *columns, column, klass, center, step, P, Q, Y, s, family, up, down = arguments
+    X = _Columns(columns)
+    for i, (j, at) in enumerate(zip(column, klass, strict=True)):
+        rows, x = X[j]
+        z = step * (x - center[i] if len(columns) == 1 else x)
+        p, q, y, weight = P[rows, at], Q[rows, at], Y[rows, at], s[rows]
+        if family == GAUSSIAN:
+            slope, curve = weight * (p - y) @ z, weight @ z**2 / 2
+            up[i], down[i] = curve + slope, curve - slope
+        else:
+            up[i] = weight @ (np.log(q + p * np.exp(z)) - y * z)
+            down[i] = weight @ (np.log(q + p * np.exp(-z)) + y * z)
+
+
+def gate_moves(X, C, K, W, base, input, rate, Y, s, family, intercept, losses):
+    """Losses of the scores base + K' W, where K' = K exp(-rate (x - c)^2) for one input at a time, into losses.
+
+    The intercepts follow by one step of Newton's method, with a bound of the curvature where classes meet.
+    """
+    P = np.empty_like(base)
+    for i, (j, change) in enumerate(zip(input, rate, strict=True)):
+        F = base + K * np.exp(-change * np.square(X[:, j, None] - C[:, j])) @ W
+        losses[i] = means(F, Y, s, family, P)
+        if intercept:
+            spread = np.ones_like(P) if family == GAUSSIAN else P * (1 - P) if P.shape[1] == 1 else P
+            F -= (s @ (P - Y)) / np.maximum(s @ spread, np.finfo(float).tiny)
+            losses[i] = min(losses[i], means(F, Y, s, family, P))
+
+
+def regate(S, K, x, c, change, gamma):
+    """S += change (x - c)^2 and K = exp(-gamma S): squared distances and kernel after a gate has moved, in place."""
+    S += change * np.square(x[:, None] - c)
+    K[:] = np.exp(-gamma * S)

@@ -52,6 +52,36 @@ INLINE double fast_exp(double x) {
     return p;
 }
 
+// log of a positive number, branch-free as well: x = 2^e m, 1/sqrt 2 <= m < sqrt 2, log m = 2 atanh((m - 1) / (m + 1)).
+INLINE double fast_log(double x) {
+    constexpr double two52 = 4503599627370496.0;
+    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+    x = x < 2.2250738585072014e-308 ? 2.2250738585072014e-308 : x;
+    std::uint64_t bits, low, high;
+    std::memcpy(&bits, &x, sizeof bits);
+    low = (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL;
+    high = (bits >> 52) | 0x4330000000000000ULL;  // the exponent as the last bits of 2^52
+    double m, e;
+    std::memcpy(&m, &low, sizeof m);
+    std::memcpy(&e, &high, sizeof e);
+    e -= two52 + 1023.0;
+    const bool upper = m > 1.4142135623730951;
+    m = upper ? 0.5 * m : m;
+    e = upper ? e + 1.0 : e;
+    const double z = (m - 1.0) / (m + 1.0), t = z * z;
+    double p = 1.0 / 21.0;
+    p = p * t + 1.0 / 19.0;
+    p = p * t + 1.0 / 17.0;
+    p = p * t + 1.0 / 15.0;
+    p = p * t + 1.0 / 13.0;
+    p = p * t + 1.0 / 11.0;
+    p = p * t + 1.0 / 9.0;
+    p = p * t + 1.0 / 7.0;
+    p = p * t + 1.0 / 5.0;
+    p = p * t + 1.0 / 3.0;
+    return e * ln2_high + (2.0 * (z + z * t * p) + e * ln2_low);
+}
+
 template <class Term>
 INLINE double total_of(size_t n, Term term) {
     double part[LANES] = {};
@@ -91,6 +121,21 @@ INLINE double total_of(size_t n, Term term) {
             total[i] += e[i] - was;                                                                              \
         }                                                                                                        \
     }                                                                                                            \
+    SIMD void moved(const T* x, double c, const double* p, const double* q, const double* y, const double* s,    \
+                    double d, size_t n, double* up, double* down) {                                              \
+        double above[LANES] = {}, below[LANES] = {};                                                             \
+        for (size_t first = 0; first < n; first += LANES) {                                                      \
+            const size_t width = std::min(LANES, n - first);                                                     \
+            for (size_t j = 0; j < width; ++j) {                                                                 \
+                const size_t i = first + j;                                                                      \
+                const double z = d * (static_cast<double>(x[i]) - c), e = fast_exp(z);                           \
+                above[j] += s[i] * (fast_log(q[i] + p[i] * e) - y[i] * z);                                       \
+                below[j] += s[i] * (fast_log(q[i] + p[i] / e) + y[i] * z);                                       \
+            }                                                                                                    \
+        }                                                                                                        \
+        *up = total_of(LANES, [&](size_t j) { return above[j]; });                                               \
+        *down = total_of(LANES, [&](size_t j) { return below[j]; });                                             \
+    }                                                                                                            \
     SIMD void multiply(double* __restrict z, const T* __restrict x, const double* __restrict q, size_t n) {      \
         for (size_t i = 0; i < n; ++i) z[i] = static_cast<double>(x[i]) * q[i];                                  \
     }
@@ -100,6 +145,19 @@ DEFINE_COLUMN_LOOPS(double)
 
 SIMD double sum(const double* v, size_t n) {
     return total_of(n, [=](size_t i) { return v[i]; });
+}
+
+SIMD void regated(double* __restrict z, const double* __restrict K, const double* __restrict x, double c, double rate,
+                  size_t n) {
+    for (size_t i = 0; i < n; ++i) z[i] = K[i] * fast_exp(-rate * (x[i] - c) * (x[i] - c));
+}
+
+SIMD void regate(double* __restrict S, double* __restrict K, const double* __restrict x, double c, double change,
+                 double gamma, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+        S[i] += change * (x[i] - c) * (x[i] - c);
+        K[i] = fast_exp(-gamma * S[i]);
+    }
 }
 
 // One block of rows [first, last): e = exp(F - top), total over classes.

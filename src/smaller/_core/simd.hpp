@@ -12,7 +12,10 @@ using std::size_t;
     double spread(const T* x, double c, const double* q, size_t n);                 /* sum q (x - c)^2      */        \
     void add(double* f, const T* x, double c, double d, size_t n);                  /* f += d (x - c)       */        \
     void add_weighted(double* v, const double* q, const T* x, double c, double d, size_t n); /* v += d q (x - c) */   \
-    void tilt(double* e, double* total, const T* x, double c, double d, size_t n);  /* e *= exp(d (x - c)), kept in total */
+    void tilt(double* e, double* total, const T* x, double c, double d, size_t n);  /* e *= exp(d (x - c)), kept in total */ \
+    /* sum s (log(q + p exp(+-z)) -+ y z), z = d (x - c): change of a softmax's loss when one score moves by +-z */    \
+    void moved(const T* x, double c, const double* p, const double* q, const double* y, const double* s, double d,    \
+               size_t n, double* up, double* down);
 
 SMALLER_COLUMN_LOOPS(float)
 SMALLER_COLUMN_LOOPS(double)
@@ -20,6 +23,11 @@ SMALLER_COLUMN_LOOPS(double)
 double sum(const double* v, size_t n);
 void multiply(double* z, const double* x, const double* q, size_t n);
 void multiply(double* z, const float* x, const double* q, size_t n);
+
+// z = K exp(-rate (x - c)^2): a column of an RBF kernel after one input was given another weight.
+void regated(double* z, const double* K, const double* x, double c, double rate, size_t n);
+// S += change (x - c)^2, K = exp(-gamma S).
+void regate(double* S, double* K, const double* x, double c, double change, double gamma, size_t n);
 
 // What the scores F (class-major, n x k) are scores of.
 enum Family {

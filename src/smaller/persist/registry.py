@@ -15,10 +15,12 @@ from ..comparison import EvidenceSearch
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.heldout import HeldOut
 from ..dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ..gated import JFSCL, LRVM
 from ..jcfo import JCFO
 from ..marginal import SBMLR
 from ..multinomial import RMLR, SMLR
 from ..relevance import RVMClassifier, RVMRegressor
+from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step
 from ..tuning import SMLRCV, Path
 
@@ -40,11 +42,12 @@ ESTIMATORS = _by_name(
     *(SMLR, SMLRCV, RMLR, SBMLR, EvidenceSearch),
     *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
-    JCFO,
+    *(LRVM, JFSCL, JCFO),
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
+    *(basis.Standardized, basis.GatedKernel),
 )
-RECORDS = _by_name(Step, Path, RiskCoverage, HeldOut, PriorEstimate, ShiftTest)
+RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest)
 SPLITTERS = _by_name(
     *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),
     *(model_selection.ShuffleSplit, model_selection.StratifiedShuffleSplit),

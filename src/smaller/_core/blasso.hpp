@@ -1,0 +1,98 @@
+// Losses after each of many small moves of one parameter: what boosted lasso (Zhao & Yu 2007) asks of its problem.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "columns.hpp"
+
+namespace smaller {
+
+// Changes of the loss when the score of a class moves by +-step (x_j - c), x_j a column, c a shift of the intercept; p
+// and q = 1 - p are the class's probabilities. Only dense columns are shifted.
+template <class T>
+void moved(const Dense<T>& X, size_t j, double c, const double* p, const double* q, const double* y, const double* s,
+           double step, double* up, double* down) {
+    moved(X.column(j), c, p, q, y, s, step, X.n, up, down);
+}
+
+template <class T, class I>
+void moved(const Sparse<T, I>& X, size_t j, double, const double* p, const double* q, const double* y,
+           const double* s, double step, double* up, double* down) {
+    *up = *down = 0.0;
+    X.each(j, [&](size_t r, double x) {
+        const double z = step * x, e = std::exp(z);
+        *up += s[r] * (std::log(q[r] + p[r] * e) - y[r] * z);
+        *down += s[r] * (std::log(q[r] + p[r] / e) + y[r] * z);
+    });
+}
+
+template <class Columns>
+class WeightMoves {
+public:
+    // P are fitted means, Q = 1 - P without loss of digits; neither is a probability in the Gaussian family.
+    WeightMoves(const Columns& columns, size_t n, Family family, const double* P, const double* Q, const double* Y,
+                const double* s)
+        : X(columns), n(n), family(family), P(P), Q(Q), Y(Y), s(s), v(n), total_s(sum(s, n)) {}
+
+    void operator()(size_t j, size_t l, double c, double step, double* up, double* down) {
+        const double *p = P + l * n, *y = Y + l * n;
+        if (family != GAUSSIAN) return moved(X, j, c, p, Q + l * n, y, s, step, up, down);
+        for (size_t i = 0; i < n; ++i) v[i] = s[i] * (p[i] - y[i]);
+        const double slope = step * (X.dot(j, v.data()) - c * sum(v.data(), n));
+        const double curve = 0.5 * step * step * X.spread(j, c, s, total_s);
+        *up = curve + slope;
+        *down = curve - slope;
+    }
+
+private:
+    const Columns X;
+    size_t n;
+    Family family;
+    const double *P, *Q, *Y, *s;
+    std::vector<double> v;
+    double total_s;
+};
+
+// Losses when one input of an RBF kernel is given another weight: K (n x a) and W (a x k) are of the centres in use.
+class GateMoves {
+public:
+    GateMoves(const double* K, const double* W, const double* base, size_t n, size_t a, size_t k, Family family,
+              bool intercept, const double* Y, const double* s)
+        : K(K), W(W), base(base), n(n), a(a), k(k), family(family), intercept(intercept), Y(Y), s(s), z(n), F(n * k),
+          P(n * k) {}
+
+    // x (n) and c (a) are the input's values; rate is gamma times the change of its weight.
+    double operator()(const double* x, const double* c, double rate) {
+        std::copy(base, base + n * k, F.begin());
+        for (size_t j = 0; j < a; ++j) {
+            regated(z.data(), K + j * n, x, c[j], rate, n);
+            for (size_t l = 0; l < k; ++l)
+                if (W[l * a + j] != 0.0) add(&F[l * n], z.data(), 0.0, W[l * a + j], n);
+        }
+        const double loss = means(F.data(), Y, s, n, k, family, P.data());
+        if (!intercept) return loss;
+        for (size_t l = 0; l < k; ++l) follow(&F[l * n], &P[l * n], Y + l * n);
+        return std::min(loss, means(F.data(), Y, s, n, k, family, P.data()));
+    }
+
+private:
+    // The intercept of a class takes one step of Newton's method, by a bound of the curvature where classes meet.
+    void follow(double* f, const double* p, const double* y) {
+        double slope = 0.0, curvature = 0.0;
+        for (size_t i = 0; i < n; ++i) {
+            slope += s[i] * (p[i] - y[i]);
+            curvature += s[i] * (family == GAUSSIAN ? 1.0 : (k == 1 ? p[i] * (1.0 - p[i]) : p[i]));
+        }
+        if (curvature <= 0.0) return;
+        for (size_t i = 0; i < n; ++i) f[i] -= slope / curvature;
+    }
+
+    const double *K, *W, *base;
+    size_t n, a, k;
+    Family family;
+    bool intercept;
+    const double *Y, *s;
+    std::vector<double> z, F, P;
+};
+
+}  // namespace smaller

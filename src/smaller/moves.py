@@ -1,0 +1,322 @@
+"""Problems that boosted lasso can walk on: a loss, a penalty, and moves of one parameter by one step up or down.
+
+Every parameter is a whole number of steps, so that what returns to zero is exactly zero. The intercept is no parameter:
+it is free, and stands at its optimum before every move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import expit
+
+from . import _core
+from .design import Design, as_design
+from .likelihoods import Gaussian, Multinomial
+
+SETTLED, NEWTON_STEPS = 1e-11, 50  # how well an intercept is fitted, and the steps that this may take
+SHUT = 0.02  # a gate this near its end goes no further: it would need several steps to come back, none of which pays
+STEEPEST, TRIED = 8, 64  # weights that are tried with a gate, and centres beside those in use from which they come
+NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
+
+
+class WeightMoves:
+    """Weights of fixed columns: scores F = Phi W + b, loss -log p(Y | F), penalty the sum of a cost of each weight.
+
+    Parameters
+    ----------
+    design : Design
+        With its intercept, which is not penalised, or without one.
+    Y : ndarray of shape (n, k)
+    likelihood : Multinomial or Gaussian of noise 1
+    step : float
+        Coordinate ``l * d + j`` is the weight of column j in score l, a multiple of this.
+    weight : ndarray of shape (n,), optional
+    offset : ndarray of shape (n, k), optional
+        Added to the scores.
+    cost : function, default=numpy.abs
+        Penalty of an array of weights, element by element; even, 0 at 0 and rising from there.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: np.ndarray,
+        likelihood: Multinomial | Gaussian,
+        step: float,
+        weight: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+        cost: Callable[[np.ndarray], np.ndarray] = np.abs,
+    ):
+        self.design, self.likelihood, self.step, self.cost = design, likelihood, float(step), cost
+        self.Y = np.asfortranarray(Y, dtype=np.float64)
+        self.n, self.k = self.Y.shape
+        self.s = np.ones(self.n) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        self.n_weights = design.d * self.k
+        self.counts = np.zeros(self.n_weights, dtype=np.int64)
+        self.b = np.zeros(self.k)
+        self.F = np.zeros((self.n, self.k), order="F") if offset is None else np.array(offset, float, order="F")
+        self.columns, where = design.storage(np.arange(design.d))
+        self.where = np.ascontiguousarray(where, dtype=np.int64)
+        self.follows = design.intercept and design.centred  # whether a move takes the mean of its column along
+        self._ranges: np.ndarray | None = None
+        self._settle()
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return len(self.counts)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The weights, (d, k)."""
+        return self.step * self.counts[: self.n_weights].reshape(self.k, -1).T
+
+    @property
+    def penalty(self) -> float:
+        """R."""
+        return float(self.cost(self.step * self.counts).sum())
+
+    def penalty_changes(self) -> np.ndarray:
+        """What R gains by a step up (first row) or down of each coordinate, (2, size); NaN where there is no step."""
+        values = self.step * (self.counts + np.array([[0], [1], [-1]]))
+        here, up, down = self.cost(values)
+        return np.stack([up - here, down - here])
+
+    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
+        """What the loss gains by a step up (first row) or down of some coordinates, the intercept following."""
+        klass, column = np.divmod(coordinates, self.design.d)
+        up, down = np.empty((2, len(coordinates)))
+        _core.weight_moves(
+            *self.columns, self.where[column], klass, self.center[klass, column], self.step, self.P, self.Q, self.Y,
+            self.s, self.likelihood.family, up, down,
+        )  # fmt: skip
+        return np.stack([up, down])
+
+    def loss_estimates(self) -> np.ndarray:
+        """Lower bounds of all loss changes from first and second derivatives, (2, size).
+
+        The loss along a column x - c has |third derivative| <= M |second|, M its largest entry, so that (Bach 2010) a
+        step t changes it by at least ``g t + h (exp(-M |t|) + M |t| - 1) / M^2``.
+        """
+        slope = self.step * self.gradient().T.ravel()
+        gaussian = isinstance(self.likelihood, Gaussian)
+        reach = self.step * (np.zeros(self.design.d) if gaussian else self._largest())
+        small = reach < 1e-4
+        safe = np.where(small, 1.0, reach)
+        factor = np.where(small, 0.5 - reach / 6, (np.expm1(-safe) + safe) / safe**2)
+        curve = self.step**2 * (factor * self._curvatures()).ravel()
+        return np.stack([slope + curve, curve - slope])
+
+    def _curvatures(self) -> np.ndarray:
+        """Second derivatives along the columns that moves take, (k, d)."""
+        omega = self._omega()
+        pairs = zip(omega.T, self.center, strict=True)
+        return np.stack([self.design.squares(o[:, None], center)[:, 0] for o, center in pairs])
+
+    def _omega(self) -> np.ndarray:
+        """Second derivatives of the loss in each score, (n, k)."""
+        unit = np.ones_like(self.P) if isinstance(self.likelihood, Gaussian) else self.P * self.Q
+        return self.s[:, None] * unit
+
+    def _largest(self) -> np.ndarray:
+        """No entry of a column, its mean taken out, is larger: (d,)."""
+        if self._ranges is None:
+            every = np.arange(self.design.d)
+            blocks = [self.design.take(part) for part in np.array_split(every, max(1, len(every) // 256))]
+            reach = [np.ptp(B, axis=0) if self.center.any() else np.abs(B).max(axis=0, initial=0.0) for B in blocks]
+            self._ranges = np.concatenate(reach)
+        return self._ranges
+
+    def gradient(self) -> np.ndarray:
+        """Of the loss in the weights, (d, k)."""
+        return self.design.pull(self.s[:, None] * (self.P - self.Y))[: self.design.d]
+
+    def commit(self, coordinate: int, sign: int) -> None:
+        """Take a step."""
+        klass, column = divmod(coordinate, self.design.d)
+        self.counts[coordinate] += sign
+        change, center = sign * self.step, self.center[klass, column]
+        self.F[:, klass] += change * (self.design.take(np.array([column]))[:, 0] - center)
+        self.b[klass] -= change * center
+        self._settle()
+
+    def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
+        """Moves of several parameters that may pay where none of a single one does: there are none."""
+        return []
+
+    def _settle(self) -> None:
+        """The intercept at its optimum, and what follows from the scores."""
+        if self.design.intercept:
+            arrays = NUMBERS, self.b, self.F, self.Y, self.s, NUMBERS, NUMBERS, NUMBERS
+            empty = np.empty((self.n, 0), order="F")
+            _core.newton(empty, SETTLED, NEWTON_STEPS, 1e-3, NONE, NONE, *arrays, self.likelihood.family, True)
+        self._look()
+
+    def _look(self) -> None:
+        """Means, their complements and the loss, at the present scores."""
+        self.P = np.empty_like(self.F)
+        self.loss = _core.means(self.F, self.Y, self.s, self.likelihood.family, self.P)
+        self.Q = complements(self.F, self.P)
+        self.center = np.zeros((self.k, self.design.d))
+        if self.follows:
+            omega = self._omega()
+            self.center = (self.design.pull(omega)[: self.design.d] / omega.sum(axis=0)).T
+
+
+def complements(F: np.ndarray, P: np.ndarray) -> np.ndarray:
+    """1 - P without loss of digits, where P are probabilities."""
+    if P.shape[1] == 1:
+        return np.asfortranarray(expit(-F))
+    Q = 1 - P
+    for row, column in np.argwhere(P > 0.9):  # only here does the difference lose digits; there is one in a row
+        Q[row, column] = max(Q[row, column], np.delete(P[row], column).sum())
+    return Q
+
+
+class GatedMoves(WeightMoves):
+    """Weights of an RBF kernel and gates of its inputs (Lapedriza et al. 2008, eqs. 7-11).
+
+    ``F = K W + b``, ``K_ic = exp(-gamma sum_j g_j^2 (x_ij - c_cj)^2)``, ``g = 1 / (1 + exp(-steepness v))``, penalty
+    ``sum |W| + sum g``. Coordinates are the weights, then v, which starts at 0: gates half open. (Shut gates make the
+    kernel constant, and nothing could move.)
+
+    Parameters
+    ----------
+    X, C : ndarray of shape (n, p) and (m, p)
+        Inputs and centres.
+    gamma, steepness : float
+    Y, likelihood, step, weight, offset
+        As in :class:`WeightMoves`.
+    intercept : bool, default=True
+    """
+
+    def __init__(self, X, C, gamma, steepness, Y, likelihood, step, weight=None, offset=None, intercept=True):
+        self.X, self.C = np.asfortranarray(X, dtype=np.float64), np.asfortranarray(C, dtype=np.float64)
+        self.gamma, self.steepness = float(gamma), float(steepness)
+        n, m = len(self.X), len(self.C)
+        self.S, self.K = np.zeros((n, m), order="F"), np.ones((n, m), order="F")
+        for j in range(self.X.shape[1]):
+            self._regate(j, 0.25)
+        super().__init__(as_design(self.K, intercept), Y, likelihood, step, weight, offset)
+        # What the weights do not explain: scores of a changed kernel are these plus K' W.
+        self.base = self.F - self.b
+        self.counts = np.zeros(self.n_weights + self.X.shape[1], dtype=np.int64)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Parameters of the gates, (p,)."""
+        return self.step * self.counts[self.n_weights :]
+
+    def _gates(self, shift: int = 0) -> np.ndarray:
+        """g, eq. (8), all gates moved by some steps."""
+        return expit(self.steepness * self.step * (self.counts[self.n_weights :] + shift))
+
+    @property
+    def penalty(self) -> float:
+        """sum |W| + sum g, eq. (11)."""
+        return float(np.abs(self.weights).sum() + self._gates().sum())
+
+    def penalty_changes(self) -> np.ndarray:
+        weights = np.abs(self.counts[: self.n_weights] + np.array([[0], [1], [-1]]))
+        weights = self.step * (weights[1:] - weights[0])
+        here, up, down = self._gates(), self._gates(1), self._gates(-1)
+        gates = [np.where(here > 1 - SHUT, np.nan, up - here), np.where(here < SHUT, np.nan, down - here)]
+        return np.hstack([weights, gates])
+
+    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
+        found = np.empty((2, len(coordinates)))
+        weights = coordinates < self.n_weights
+        if weights.any():
+            found[:, weights] = super().loss_changes(coordinates[weights])
+        if not weights.all():
+            found[:, ~weights] = self._gate_changes(coordinates[~weights] - self.n_weights)
+        return found
+
+    def _gate_changes(self, inputs: np.ndarray) -> np.ndarray:
+        """Losses with another gate at some inputs; only the columns that have a weight are computed."""
+        W = self.weights
+        used = np.flatnonzero(W.any(axis=1))
+        if not len(used):
+            return np.zeros((2, len(inputs)))
+        here = self._gates()[inputs] ** 2
+        rates = self.gamma * np.concatenate([self._gates(sign)[inputs] ** 2 - here for sign in (1, -1)])
+        losses = np.empty(len(rates))
+        _core.gate_moves(
+            self.X, np.asfortranarray(self.C[used]), np.asfortranarray(self.K[:, used]), np.asfortranarray(W[used]),
+            self.base + self.b, np.tile(inputs, 2), rates, self.Y, self.s, self.likelihood.family,
+            self.design.intercept, losses,
+        )  # fmt: skip
+        return losses.reshape(2, -1) - self.loss
+
+    def gate_gradient(self) -> np.ndarray:
+        """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
+        W = self.weights
+        used = np.flatnonzero(W.any(axis=1))
+        M = (self.s[:, None] * (self.P - self.Y)) @ W[used].T * self.K[:, used]
+        C = self.C[used]
+        return -self.gamma * (
+            M.sum(axis=1) @ self.X**2 + M.sum(axis=0) @ C**2 - 2 * np.einsum("ij,ij->j", self.X, M @ C)
+        )
+
+    def gradients(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the loss in the weights, (d, k), and in v, (p,)."""
+        g = self._gates()
+        return self.gradient(), self.gate_gradient() * 2 * g * self.steepness * g * (1 - g)
+
+    def loss_estimates(self) -> np.ndarray:
+        here, slope = self._gates() ** 2, self.gate_gradient()
+        gates = [slope * (self._gates(sign) ** 2 - here) for sign in (1, -1)]
+        return np.hstack([super().loss_estimates(), gates])
+
+    def _largest(self) -> np.ndarray:
+        return np.ones(self.design.d)  # whatever the gates are
+
+    def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
+        """A shut gate half opened together with a step of a weight; each with its changes of loss and penalty.
+
+        Alone, either may change nothing or for the worse. Without weights the gates do not matter, and the kernel of
+        shut gates is constant; and weights that suit a kernel do not suit a narrower one.
+        """
+        shut = np.flatnonzero(self._gates() < SHUT)
+        m, used = self.design.d, np.flatnonzero(self.weights.any(axis=1))
+        columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED))) if len(used) else np.arange(m)
+        return [pair for j in shut for pair in self._pairs(int(j), columns)]
+
+    def _pairs(self, j: int, columns: np.ndarray) -> list[tuple[list[tuple[int, int]], float, float]]:
+        """Gate j half open with a step of one of the weights that are then steepest."""
+        here = self._gates()[j]
+        rate = self.gamma * (0.25 - here**2)
+        K = self.K[:, columns] * np.exp(-rate * np.square(self.X[:, j, None] - self.C[columns, j]))
+        scores = self.base + K @ self.weights[columns]
+        opened = WeightMoves(
+            as_design(np.asfortranarray(K), self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores
+        )
+        steepest = np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST]
+        klass, column = np.divmod(np.sort(steepest), len(columns))
+        changes = opened.loss_changes(np.sort(steepest)) + opened.loss - self.loss
+        coordinates = klass * self.design.d + columns[column]
+        growth = np.abs(self.counts[coordinates] + np.array([[1], [-1]])) - np.abs(self.counts[coordinates])
+        gate = self.n_weights + j
+        opening = [(gate, 1)] * int(-self.counts[gate])
+        return [
+            ([*opening, (int(at), sign)], float(changes[row, i]), float(self.step * growth[row, i] + 0.5 - here))
+            for row, sign in enumerate((1, -1))
+            for i, at in enumerate(coordinates)
+        ]
+
+    def commit(self, coordinate: int, sign: int) -> None:
+        if coordinate < self.n_weights:
+            return super().commit(coordinate, sign)
+        j = coordinate - self.n_weights
+        old = self._gates()[j] ** 2
+        self.counts[coordinate] += sign
+        self._regate(j, self._gates()[j] ** 2 - old)
+        self.F = np.asfortranarray(self.base + self.b + self.K @ self.weights)
+        return self._settle()
+
+    def _regate(self, j: int, change: float) -> None:
+        """Distances and kernel after the square of gate j has changed."""
+        x, c = np.ascontiguousarray(self.X[:, j]), np.ascontiguousarray(self.C[:, j])
+        _core.regate(self.S, self.K, x, c, float(change), self.gamma)
