@@ -47,6 +47,8 @@ def verdict(row: dict[str, Any], figures: dict[str, list[float]]) -> str | None:
     }
     if not found:
         return None
+    if max(map(len, figures.values())) == 1:
+        return "one split: too few to judge"
     words = [word for word, _ in found.values()]
     worst = max(words, key=["reproduced", "close", "differs"].index)
     if worst != "differs":
