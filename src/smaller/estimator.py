@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -357,7 +358,7 @@ class Selector(TransformerMixin):
 class InputSelector(TransformerMixin):
     """Models that switch inputs off inside their kernel: which were kept, and the data reduced to them."""
 
-    n_features_in_: int
+    _new_inputs: Callable[[Any], Any]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -377,8 +378,7 @@ class InputSelector(TransformerMixin):
     def transform(self, X):
         """The inputs that were kept."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
-        return X[:, self.get_support(indices=True)]
+        return self._new_inputs(X)[:, self.get_support(indices=True)]
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the inputs that were kept."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .basis import Kernel, as_basis
 from .design import Design, as_design
@@ -160,7 +160,7 @@ class JCFO(InputSelector, ProbitModel):
     def _scores(self, X) -> np.ndarray:
         """K w + b of each row of ``coef_``, from the kernels that have a weight and the inputs they look at."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse=["csc", "csr"], dtype=[np.float64, np.float32], reset=False)
+        X = self._new_inputs(X)
         coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
         F = np.empty((X.shape[0], len(coef)))
         for j, (w, theta) in enumerate(zip(coef, self.theta_, strict=True)):
