@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Bunch
 
 ROOT = Path(__file__).parents[1]
@@ -336,6 +337,13 @@ def test_random_splits_are_partitions_of_the_stated_size_and_do_not_repeat():
         assert len(train.y) == 20
         assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(30))
     assert not np.array_equal(pairs[0][0].X, pairs[1][0].X)
+
+
+def test_the_nearest_neighbour_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, y, new = rng.normal(size=(50, 3)), rng.integers(0, 2, 50), rng.normal(size=(30, 3))
+    expected = KNeighborsClassifier(1).fit(X, y).predict(new)
+    assert filters.Nearest().fit(X, y).predict(new).tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("method", filters.METHODS)
