@@ -99,9 +99,9 @@ REGRESSORS = [
 ]
 
 BOOSTED = [
-    LRVM(cv=3),
+    LRVM(cv=3, step=1.0, lam_ratio=0.1),
     LRVM(lam=0.5, multiclass="ovr"),
-    JFSCL(cv=3),
+    JFSCL(cv=3, lam_ratio=0.02),
     JFSCL(lam=0.5, multiclass="ovr"),
 ]
 

@@ -209,7 +209,7 @@ class Standardized(BaseEstimator):
         return (X - self.mean_.astype(X.dtype)) / self.scale_.astype(X.dtype)
 
 
-HALF_OPEN_WIDTH = 3.0  # gamma of a gated kernel times the inputs' variance; half-open gates make a quarter of it
+HALF_OPEN_WIDTH = 2.0  # gamma of a gated kernel times the inputs' variance; half-open gates make a quarter of it
 
 
 class GatedKernel(BaseEstimator):
@@ -221,7 +221,7 @@ class GatedKernel(BaseEstimator):
     Parameters
     ----------
     gamma : "scale" or float
-        "scale" is 3 / (sum of the variances of the inputs), 3 / p where they are standardised.
+        "scale" is 2 / (sum of the variances of the inputs), 2 / p where they are standardised.
     standardize : bool
         Measure the inputs in units of their standard deviations.
     """

@@ -197,7 +197,7 @@ class JFSCL(Selector, BoostedModel):
     Parameters
     ----------
     gamma : "scale" or float, default="scale"
-        Width of the kernel. "scale" is 3 / (sum of the variances of the inputs), 3 / p for standardised inputs; see
+        Width of the kernel. "scale" is 2 / (sum of the variances of the inputs), 2 / p for standardised inputs; see
         :func:`tune_width`.
     step : float, default=1.2
         How far a parameter moves at once, epsilon of the paper. Smaller steps follow the path more closely and take
@@ -209,8 +209,8 @@ class JFSCL(Selector, BoostedModel):
         or the one that belongs to a strength.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an integer is stratified folds. ``StratifiedShuffleSplit(1)`` holds one part out.
-    rule : {"min", "1se"}, default="min"
-        The best mean score, or the strongest prior within one standard error of it.
+    rule : {"min", "1se"}, default="1se"
+        The best mean score, or the strongest prior within one standard error of it, which keeps fewer inputs.
     scoring : {"log-loss", "accuracy"}, default="log-loss"
         What is best.
     multiclass : {"multinomial", "ovr"}, default="multinomial"
@@ -278,7 +278,7 @@ class JFSCL(Selector, BoostedModel):
         steepness=10.0,
         lam="cv",
         cv=5,
-        rule="min",
+        rule="1se",
         scoring="log-loss",
         multiclass="multinomial",
         class_weight=None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from . import _core
@@ -17,7 +18,9 @@ from .likelihoods import Gaussian, Multinomial
 
 SETTLED, NEWTON_STEPS = 1e-11, 50  # how well an intercept is fitted, and the steps that this may take
 SHUT = 0.02  # a gate this near its end goes no further: it would need several steps to come back, none of which pays
-STEEPEST, TRIED = 8, 64  # weights that are tried with a gate, and centres beside those in use from which they come
+MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
+# Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
+OPENED, STEEPEST, TRIED = 4, 8, 64
 NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
@@ -60,7 +63,6 @@ class WeightMoves:
         self.columns, where = design.storage(np.arange(design.d))
         self.where = np.ascontiguousarray(where, dtype=np.int64)
         self.follows = design.intercept and design.centred  # whether a move takes the mean of its column along
-        self._ranges: np.ndarray | None = None
         self._settle()
 
     @property
@@ -95,43 +97,13 @@ class WeightMoves:
         return np.stack([up, down])
 
     def loss_estimates(self) -> np.ndarray:
-        """Lower bounds of all loss changes from first and second derivatives, (2, size).
-
-        The loss along a column x - c has |third derivative| <= M |second|, M its largest entry, so that (Bach 2010) a
-        step t changes it by at least ``g t + h (exp(-M |t|) + M |t| - 1) / M^2``.
-        """
+        """Lower bounds of all loss changes, (2, size): the loss is convex in a weight, so its tangent is one."""
         slope = self.step * self.gradient().T.ravel()
-        gaussian = isinstance(self.likelihood, Gaussian)
-        reach = self.step * (np.zeros(self.design.d) if gaussian else self._largest())
-        small = reach < 1e-4
-        safe = np.where(small, 1.0, reach)
-        factor = np.where(small, 0.5 - reach / 6, (np.expm1(-safe) + safe) / safe**2)
-        curve = self.step**2 * (factor * self._curvatures()).ravel()
-        return np.stack([slope + curve, curve - slope])
-
-    def _curvatures(self) -> np.ndarray:
-        """Second derivatives along the columns that moves take, (k, d)."""
-        omega = self._omega()
-        pairs = zip(omega.T, self.center, strict=True)
-        return np.stack([self.design.squares(o[:, None], center)[:, 0] for o, center in pairs])
-
-    def _omega(self) -> np.ndarray:
-        """Second derivatives of the loss in each score, (n, k)."""
-        unit = np.ones_like(self.P) if isinstance(self.likelihood, Gaussian) else self.P * self.Q
-        return self.s[:, None] * unit
-
-    def _largest(self) -> np.ndarray:
-        """No entry of a column, its mean taken out, is larger: (d,)."""
-        if self._ranges is None:
-            every = np.arange(self.design.d)
-            blocks = [self.design.take(part) for part in np.array_split(every, max(1, len(every) // 256))]
-            reach = [np.ptp(B, axis=0) if self.center.any() else np.abs(B).max(axis=0, initial=0.0) for B in blocks]
-            self._ranges = np.concatenate(reach)
-        return self._ranges
+        return np.stack([slope, -slope])
 
     def gradient(self) -> np.ndarray:
         """Of the loss in the weights, (d, k)."""
-        return self.design.pull(self.s[:, None] * (self.P - self.Y))[: self.design.d]
+        return self.pulled[:, : self.k]
 
     def commit(self, coordinate: int, sign: int) -> None:
         """Take a step."""
@@ -159,10 +131,14 @@ class WeightMoves:
         self.P = np.empty_like(self.F)
         self.loss = _core.means(self.F, self.Y, self.s, self.likelihood.family, self.P)
         self.Q = complements(self.F, self.P)
+        self.R = self.s[:, None] * (self.P - self.Y)
+        gaussian = isinstance(self.likelihood, Gaussian)
+        omega = self.s[:, None] * (np.ones_like(self.P) if gaussian else self.P * self.Q)
+        # Slopes and curvature-weighted sums of all columns in one pass over them.
+        self.pulled = self.design.pull(np.hstack([self.R, omega]))[: self.design.d]
         self.center = np.zeros((self.k, self.design.d))
         if self.follows:
-            omega = self._omega()
-            self.center = (self.design.pull(omega)[: self.design.d] / omega.sum(axis=0)).T
+            self.center = (self.pulled[:, self.k :] / omega.sum(axis=0)).T
 
 
 def complements(F: np.ndarray, P: np.ndarray) -> np.ndarray:
@@ -192,17 +168,19 @@ class GatedMoves(WeightMoves):
     intercept : bool, default=True
     """
 
+    _used: list[np.ndarray] | None
+
     def __init__(self, X, C, gamma, steepness, Y, likelihood, step, weight=None, offset=None, intercept=True):
         self.X, self.C = np.asfortranarray(X, dtype=np.float64), np.asfortranarray(C, dtype=np.float64)
         self.gamma, self.steepness = float(gamma), float(steepness)
-        n, m = len(self.X), len(self.C)
-        self.S, self.K = np.zeros((n, m), order="F"), np.ones((n, m), order="F")
-        for j in range(self.X.shape[1]):
-            self._regate(j, 0.25)
+        self.S = np.asfortranarray(0.25 * cdist(self.X, self.C, "sqeuclidean"))
+        self.K = np.exp(-self.gamma * self.S)
         super().__init__(as_design(self.K, intercept), Y, likelihood, step, weight, offset)
         # What the weights do not explain: scores of a changed kernel are these plus K' W.
         self.base = self.F - self.b
         self.counts = np.zeros(self.n_weights + self.X.shape[1], dtype=np.int64)
+        self._known_gates: np.ndarray | None = None
+        self._squares = self.X**2
 
     @property
     def v(self) -> np.ndarray:
@@ -210,8 +188,11 @@ class GatedMoves(WeightMoves):
         return self.step * self.counts[self.n_weights :]
 
     def _gates(self, shift: int = 0) -> np.ndarray:
-        """g, eq. (8), all gates moved by some steps."""
-        return expit(self.steepness * self.step * (self.counts[self.n_weights :] + shift))
+        """g, eq. (8), all gates moved by -1, 0 or 1 steps; kept until a gate moves."""
+        if self._known_gates is None:
+            counts = self.counts[self.n_weights :] + np.array([[0], [1], [-1]])
+            self._known_gates = expit(self.steepness * self.step * counts)
+        return self._known_gates[shift]
 
     @property
     def penalty(self) -> float:
@@ -221,8 +202,8 @@ class GatedMoves(WeightMoves):
     def penalty_changes(self) -> np.ndarray:
         weights = np.abs(self.counts[: self.n_weights] + np.array([[0], [1], [-1]]))
         weights = self.step * (weights[1:] - weights[0])
-        here, up, down = self._gates(), self._gates(1), self._gates(-1)
-        gates = [np.where(here > 1 - SHUT, np.nan, up - here), np.where(here < SHUT, np.nan, down - here)]
+        moves = (1, -1)
+        gates = [np.where(self._may_move(sign), self._gates(sign) - self._gates(), np.nan) for sign in moves]
         return np.hstack([weights, gates])
 
     def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
@@ -235,29 +216,49 @@ class GatedMoves(WeightMoves):
         return found
 
     def _gate_changes(self, inputs: np.ndarray) -> np.ndarray:
-        """Losses with another gate at some inputs; only the columns that have a weight are computed."""
-        W = self.weights
-        used = np.flatnonzero(W.any(axis=1))
-        if not len(used):
-            return np.zeros((2, len(inputs)))
-        here = self._gates()[inputs] ** 2
-        rates = self.gamma * np.concatenate([self._gates(sign)[inputs] ** 2 - here for sign in (1, -1)])
-        losses = np.empty(len(rates))
-        _core.gate_moves(
-            self.X, np.asfortranarray(self.C[used]), np.asfortranarray(self.K[:, used]), np.asfortranarray(W[used]),
-            self.base + self.b, np.tile(inputs, 2), rates, self.Y, self.s, self.likelihood.family,
-            self.design.intercept, losses,
-        )  # fmt: skip
-        return losses.reshape(2, -1) - self.loss
+        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step."""
+        found = np.full((2, len(inputs)), np.nan)
+        for row, sign in enumerate((1, -1)):
+            here = np.flatnonzero(self._may_move(sign)[inputs])
+            if len(here):
+                at = inputs[here]
+                found[row, here] = self._losses_with(at, self._gates(sign)[at] ** 2) - self.loss
+        return found
+
+    def _may_move(self, sign: int) -> np.ndarray:
+        """Whether each gate has a step up or down; shut and open ones go no further."""
+        return self._gates() <= 1 - SHUT if sign > 0 else self._gates() >= SHUT
+
+    def _losses_with(self, inputs: np.ndarray, squares: np.ndarray) -> np.ndarray:
+        """Losses with other squares of gates, one at a time; only the columns that have a weight are computed."""
+        W, C, K = self._in_use()
+        losses = np.full(len(inputs), self.loss)
+        if len(W):
+            rates = self.gamma * (squares - self._gates()[inputs] ** 2)
+            _core.gate_moves(
+                self.X, C, K, W, self.base + self.b, inputs, rates, self.Y, self.s, self.likelihood.family,
+                self.design.intercept, losses,
+            )  # fmt: skip
+        return losses
+
+    def _in_use(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Weights, centres and columns of the kernel where a weight is not 0; kept until something moves."""
+        if self._used is None:
+            W = self.weights
+            used = np.flatnonzero(W.any(axis=1))
+            self._used = [np.asfortranarray(part) for part in (W[used], self.C[used], self.K[:, used])]
+        return self._used[0], self._used[1], self._used[2]
+
+    def _look(self) -> None:
+        self._used = None
+        super()._look()
 
     def gate_gradient(self) -> np.ndarray:
         """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
-        W = self.weights
-        used = np.flatnonzero(W.any(axis=1))
-        M = (self.s[:, None] * (self.P - self.Y)) @ W[used].T * self.K[:, used]
-        C = self.C[used]
+        W, C, K = self._in_use()
+        M = self.R @ W.T * K
         return -self.gamma * (
-            M.sum(axis=1) @ self.X**2 + M.sum(axis=0) @ C**2 - 2 * np.einsum("ij,ij->j", self.X, M @ C)
+            M.sum(axis=1) @ self._squares + M.sum(axis=0) @ C**2 - 2 * np.einsum("ij,ij->j", self.X, M @ C)
         )
 
     def gradients(self) -> tuple[np.ndarray, np.ndarray]:
@@ -266,12 +267,10 @@ class GatedMoves(WeightMoves):
         return self.gradient(), self.gate_gradient() * 2 * g * self.steepness * g * (1 - g)
 
     def loss_estimates(self) -> np.ndarray:
+        """Lower bounds for the weights; for the gates tangents in g^2, lowered, since the loss need not be convex."""
         here, slope = self._gates() ** 2, self.gate_gradient()
-        gates = [slope * (self._gates(sign) ** 2 - here) for sign in (1, -1)]
-        return np.hstack([super().loss_estimates(), gates])
-
-    def _largest(self) -> np.ndarray:
-        return np.ones(self.design.d)  # whatever the gates are
+        gates = np.stack([slope * (self._gates(sign) ** 2 - here) for sign in (1, -1)])
+        return np.hstack([super().loss_estimates(), gates - MARGIN * np.abs(gates)])
 
     def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
         """A shut gate half opened together with a step of a weight; each with its changes of loss and penalty.
@@ -281,18 +280,19 @@ class GatedMoves(WeightMoves):
         """
         shut = np.flatnonzero(self._gates() < SHUT)
         m, used = self.design.d, np.flatnonzero(self.weights.any(axis=1))
-        columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED))) if len(used) else np.arange(m)
-        return [pair for j in shut for pair in self._pairs(int(j), columns)]
+        if not len(used):
+            return [pair for j in shut for pair in self._pairs(int(j), np.arange(m))]
+        order = np.argsort(self._losses_with(shut, np.full(len(shut), 0.25)), kind="stable")
+        columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED)))
+        return [pair for j in shut[order[:OPENED]] for pair in self._pairs(int(j), columns)]
 
     def _pairs(self, j: int, columns: np.ndarray) -> list[tuple[list[tuple[int, int]], float, float]]:
         """Gate j half open with a step of one of the weights that are then steepest."""
         here = self._gates()[j]
-        rate = self.gamma * (0.25 - here**2)
-        K = self.K[:, columns] * np.exp(-rate * np.square(self.X[:, j, None] - self.C[columns, j]))
+        S, K = np.asfortranarray(self.S[:, columns]), np.empty((self.n, len(columns)), order="F")
+        _core.regate(S, K, self.X[:, j], self.C[columns, j], float(0.25 - here**2), self.gamma)
         scores = self.base + K @ self.weights[columns]
-        opened = WeightMoves(
-            as_design(np.asfortranarray(K), self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores
-        )
+        opened = WeightMoves(as_design(K, self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores)
         steepest = np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST]
         klass, column = np.divmod(np.sort(steepest), len(columns))
         changes = opened.loss_changes(np.sort(steepest)) + opened.loss - self.loss
@@ -312,11 +312,13 @@ class GatedMoves(WeightMoves):
         j = coordinate - self.n_weights
         old = self._gates()[j] ** 2
         self.counts[coordinate] += sign
+        self._known_gates = None
         self._regate(j, self._gates()[j] ** 2 - old)
-        self.F = np.asfortranarray(self.base + self.b + self.K @ self.weights)
+        self._used = None
+        W, _, K = self._in_use()
+        self.F = np.asfortranarray(self.base + self.b + K @ W)
         return self._settle()
 
     def _regate(self, j: int, change: float) -> None:
         """Distances and kernel after the square of gate j has changed."""
-        x, c = np.ascontiguousarray(self.X[:, j]), np.ascontiguousarray(self.C[:, j])
-        _core.regate(self.S, self.K, x, c, float(change), self.gamma)
+        _core.regate(self.S, self.K, self.X[:, j], self.C[:, j], float(change), self.gamma)

@@ -179,10 +179,9 @@ SIMD static double softmax(const double* __restrict F, const double* __restrict 
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t last = std::min(n, first + BLOCK);
         EXPONENTIATE_BLOCK
-        for (size_t i = first; i < last; ++i) {
-            loss += s[i] * (std::log(total[i - first]) + top[i - first]);
-            total[i - first] = 1.0 / total[i - first];
-        }
+        const double *here = s + first, *sums = total, *tops = top;
+        loss += total_of(last - first, [=](size_t i) { return here[i] * (fast_log(sums[i]) + tops[i]); });
+        for (size_t i = 0; i < last - first; ++i) total[i] = 1.0 / total[i];
         for (size_t l = 0; l < k; ++l) {
             const double *y = Y + l * n + first, *f = F + l * n + first, *weight = s + first;
             for (size_t i = first; i < last; ++i) e[l * n + i] *= total[i - first];

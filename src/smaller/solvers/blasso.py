@@ -15,8 +15,8 @@ from ..errors import Status
 
 TIE = 1e-10  # relative: moves that differ by less are equal, and the first of them is taken
 ROUNDING = 1e-13  # relative: gains of the loss below this are no gains
-ESCAPE_EVERY = 0.8  # escapes are tried when the strength has fallen to this fraction
-FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each time
+ESCAPE_EVERY = 0.6  # escapes are tried when the strength has fallen to this fraction
+FIRST_BATCH = 8  # candidates of a shortlist evaluated at once, doubled each time
 
 
 class Moves(Protocol):
@@ -121,7 +121,7 @@ class _Search:
             return None
         if not self.known.all():
             self._look_up(lam, allowed)
-        costs = np.where(allowed & self.known, self.losses + lam * self.penalty_changes, np.inf)
+        costs = self._costs(lam, allowed & self.known)
         best = costs.min()
         row, at = np.unravel_index(int(np.argmax(costs <= best + _margin(best))), costs.shape)
         step = (int(at), 1 if row == 0 else -1)
@@ -133,13 +133,16 @@ class _Search:
         order = np.argsort(bounds, kind="stable")
         order = order[~self.known[order] & np.isfinite(bounds[order])]
         batch, first = FIRST_BATCH, 0
-        while first < len(order):
-            costs = np.where(allowed & self.known, self.losses + lam * self.penalty_changes, np.inf)
-            best = costs.min()
-            if bounds[order[first]] > best + _margin(best):
-                return
-            self._evaluate(order[first : first + batch])
+        best = self._costs(lam, allowed & self.known).min()
+        while first < len(order) and bounds[order[first]] <= best + _margin(best):
+            part = order[first : first + batch]
+            self._evaluate(part)
+            here = self.losses[:, part] + lam * self.penalty_changes[:, part]
+            best = min(best, here[allowed[:, part]].min(initial=np.inf))
             first, batch = first + batch, 2 * batch
+
+    def _costs(self, lam: float, where: np.ndarray) -> np.ndarray:
+        return np.where(where, self.losses + lam * self.penalty_changes, np.inf)
 
 
 def _margin(cost: float) -> float:
