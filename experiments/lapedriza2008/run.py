@@ -23,7 +23,7 @@ from sklearn.base import clone
 from experiments.harness import Part, Report
 from experiments.lapedriza2008 import filters, judge, pictures
 from smaller import JCFO, JFSCL, LRVM, RVMClassifier, datasets, tune_width
-from smaller.basis import Kernel
+from smaller.basis import HALF_OPEN_WIDTH, Kernel
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.synthetic import make_gaussians
 
@@ -38,12 +38,13 @@ DIMENSIONS = (2, 10, 20, 30, 40)
 DISTANCES = (0.25, 0.5, 0.75)  # of a centroid from the middle: what the paper calls the centroid distance
 RUNS = 20
 STEEPNESS, STEPS = (1, 10, 20, 40, 80, 100, 500), (0.4, 0.8, 1.2, 2.0, 5.0, 10.0)
-WIDTHS = 2.0 ** np.arange(-5, 2, 2)  # times a model's default
+WIDTHS = 2.0 ** np.arange(-5, 2, 2)  # over the number of inputs: of kernels
+GATED_WIDTHS = 3 * WIDTHS  # of gated ones, whose gates are half open at first
 SPARE = range(10_000, 10_003)  # draws on which the widths for the Gaussians are chosen
 PLAIN, GATED = 0.5, 0.375  # what is chosen there, times the number of inputs: for L-RVM and RVM, and for JFSCL
 MINUTES = float(os.environ.get("SMALLER_MINUTES", "inf"))  # after which a part begins no further run
 LEAST = 2  # runs that it makes all the same
-WALK: dict[str, Any] = {"cv": 3, "lam_ratio": 0.02}  # of every path
+WALK: dict[str, Any] = {"cv": 3, "rule": "min", "lam_ratio": 0.02}  # of every path
 
 
 class Half(NamedTuple):
@@ -69,9 +70,10 @@ def error(model, test: Half) -> float:
 
 def tuned(model, samples: list[Half]):
     """The model with its width chosen by cross-validation, the median of the choices on these samples; not fitted."""
+    factors = GATED_WIDTHS / HALF_OPEN_WIDTH if isinstance(model, JFSCL) else WIDTHS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [tune_width(model, *train, factors=WIDTHS).get_params() for train in samples]
+        found = [tune_width(model, *train, factors=factors).get_params() for train in samples]
     if isinstance(model, JFSCL):
         return clone(model).set_params(gamma=float(np.median([each["gamma"] for each in found])))
     return clone(model).set_params(basis=Kernel("rbf", gamma=float(np.median([each["basis"].gamma for each in found]))))
