@@ -11,17 +11,18 @@ MARKS = {"RVM": "s--", "L-RVM": "^-", "JFSCL": "o-", "JCFO": "D:"}
 BAYES = 15.87
 
 
-def dimensions(errors: dict[str, dict[str, list[float]]], path: Path) -> None:
-    """Test error against the number of inputs, with 95 % intervals of the means."""
+def dimensions(results: dict[str, dict], inputs: tuple[int, ...], path: Path) -> None:
+    """Test error against the number of inputs, with 95 % intervals of the means; of the methods that have run."""
     figure, axes = _figure("Inputs, of which two matter", "Test error, per cent")
     for shift, (name, colour) in enumerate(COLOURS.items()):
-        found = errors[f"1.0/{name}"]
-        d = np.array([int(each) for each in found]) + 0.3 * (shift - 1.5)
-        mean = [np.mean(values) for values in found.values()]
-        half = [1.96 * np.std(values, ddof=1) / np.sqrt(len(values)) for values in found.values()]
-        axes.errorbar(d, mean, half, fmt=MARKS[name], color=colour, markersize=5, capsize=2, linewidth=1.3, label=name)
+        if not (found := results.get(f"gaussians/1.0/{name}")):
+            continue
+        mean, low, high = np.array([found[str(d)] for d in inputs]).T
+        at = np.array(inputs) + 0.3 * (shift - 1.5)
+        style = {"fmt": MARKS[name], "color": colour, "markersize": 5, "capsize": 2, "linewidth": 1.3}
+        axes.errorbar(at, mean, [mean - low, high - mean], label=name, **style)
     axes.axhline(BAYES, color="0.3", linestyle=":", linewidth=1, label="best possible")
-    axes.set_xticks([int(each) for each in errors["1.0/JFSCL"]])
+    axes.set_xticks(inputs)
     axes.legend(frameon=False, fontsize="small")
     _save(figure, path)
 

@@ -20,6 +20,7 @@ from .solvers import Solution, scalings
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 ROUNDS = 100
+NEARER = 0.1  # of the first start: the second
 
 
 class JCFO(InputSelector, ProbitModel):
@@ -45,7 +46,8 @@ class JCFO(InputSelector, ProbitModel):
         Strength of the prior on the scalings.
     basis : {"rbf", "poly"} or Kernel, default="rbf"
         The kernel; ``Kernel("linear")`` is one too. Its ``gamma``, in units of standardised inputs if
-        ``standardize=True``, is the value from which all scalings start, "scale" being 1 / (number of inputs).
+        ``standardize=True``, is the value from which all scalings start, "scale" being 1 / (number of inputs). A fit
+        that keeps nothing is tried again from a tenth of it.
     class_weight : dict or "balanced", default=None
         Multiplies the sample weights of each class.
     fit_intercept : bool, default=True
@@ -147,7 +149,12 @@ class JCFO(InputSelector, ProbitModel):
             offset = None if shift is None else shift[:, j]
             data = X, centers, target, sample.weight, offset
             objective = ScaledPosterior(sample.basis, *data, self.lam, self.lam_theta, self.fit_intercept)
-            solutions.append(scalings(objective, theta, self.tol, steps))
+            solution = scalings(objective, theta, self.tol, steps)
+            if not solution.weights[: centers.shape[0]].any():
+                # Where the start itself costs too much, everything is given up: nearer to zero there may be better.
+                again = scalings(objective, NEARER * theta, self.tol, steps)
+                solution = min(solution, again, key=lambda each: each.objective)
+            solutions.append(solution)
         return solutions
 
     def _width(self, sample: Sample) -> float:
