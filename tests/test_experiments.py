@@ -305,11 +305,12 @@ def test_figure_1_has_three_bars_for_each_class():
 # Lapedriza et al. 2008
 
 
-def test_an_interval_is_that_of_the_mean():
+def test_an_interval_is_students_of_the_mean():
     values = np.random.default_rng(0).normal(20, 3, 400).tolist()
     mean, low, high = judge.interval(values)
     assert mean == pytest.approx(20, abs=0.5)
     assert high - low == pytest.approx(2 * 1.96 * 3 / 20, rel=0.1)
+    assert judge.interval([1.0, 3.0]) == [2.0, -10.71, 14.71]
 
 
 @pytest.mark.parametrize(
@@ -318,16 +319,16 @@ def test_an_interval_is_that_of_the_mean():
 )
 def test_a_figure_is_judged_by_both_intervals_and_then_by_points(published, within, word):
     values = [19.0, 20.0, 21.0] * 20
-    assert judge.compare(values, published, within)[0] == word
+    assert judge.compare(judge.interval(values), 60, published, within)[0] == word
 
 
 def test_a_row_is_as_good_as_its_worst_figure():
-    figures = {"a": [19.0, 20.0, 21.0] * 20, "b": [30.0, 31.0, 32.0] * 20}
-    assert judge.verdict({"a": 20.0, "b": 31.0}, figures) == "reproduced"
-    assert judge.verdict({"a": 20.0, "b": 32.0}, figures) == "close (1 of 2 reproduced)"
-    assert judge.verdict({"a": 20.0, "b": 36.0}, figures) == "differs (by -5.0, in 1 of 2 figures)"
-    assert judge.verdict({"label": "not in the paper"}, figures) is None
-    assert judge.verdict({"a": 25.0}, {"a": [19.0]}) == "one split: too few to judge"
+    figures = {"a": judge.interval([19.0, 20.0, 21.0] * 20), "b": judge.interval([30.0, 31.0, 32.0] * 20)}
+    assert judge.verdict({"a": 20.0, "b": 31.0}, figures, 60) == "reproduced"
+    assert judge.verdict({"a": 20.0, "b": 32.0}, figures, 60) == "close (1 of 2 reproduced)"
+    assert judge.verdict({"a": 20.0, "b": 36.0}, figures, 60) == "differs (by -5.0, in 1 of 2 figures)"
+    assert judge.verdict({"label": "not in the paper"}, figures, 60) is None
+    assert judge.verdict({"a": 25.0}, figures, 2) == "too few to judge (2)"
 
 
 def test_random_splits_are_partitions_of_the_stated_size_and_do_not_repeat():
