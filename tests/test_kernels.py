@@ -174,3 +174,52 @@ def test_a_long_kernel_can_be_interrupted(compiled):
     with pytest.raises(KeyboardInterrupt):
         compiled.newton(X, 0.0, 10**6, 1e-12, *arguments)
     timer.cancel()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("layout", ["dense", "csc32", "csc64"])
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_losses_after_moves_of_a_weight(compiled, family, layout, dtype):
+    """Against the twin, and the twin against the loss itself."""
+    X, columns, Y, s, feature, klass = problem(family, layout, dtype)
+    rng = np.random.default_rng(2)
+    F = np.asfortranarray(rng.standard_normal(Y.shape))
+    P = np.empty_like(F)
+    before = reference.means(F, Y, s, family, P)
+    Q = 1 - P
+    center = rng.standard_normal(len(feature)) if layout == "dense" else np.zeros(len(feature))
+    found = []
+    for kernel in (compiled.weight_moves, reference.weight_moves):
+        up, down = np.empty((2, len(feature)))
+        kernel(*columns, feature, klass, center, 0.3, P, Q, Y, s, family, up, down)
+        found.append((up, down))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-11)
+    for i in (0, 7, len(feature) - 1):
+        for sign, changes in ((1, found[1][0]), (-1, found[1][1])):
+            moved = F.copy(order="F")
+            moved[:, klass[i]] += sign * 0.3 * (X[:, feature[i]] - center[i])
+            after = reference.means(moved, Y, s, family, np.empty_like(F))
+            np.testing.assert_allclose(changes[i], after - before, atol=1e-10)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_losses_after_moves_of_a_gate_and_the_move_itself(compiled, family, intercept):
+    X, _, Y, s, _, _ = problem(family, "dense", np.float64)
+    X = np.asfortranarray(X)
+    rng = np.random.default_rng(4)
+    C = np.asfortranarray(X[:9])
+    S = np.asfortranarray(((X[:, None] - C) ** 2).sum(axis=2))
+    K = np.exp(-0.1 * S)
+    W, base = np.asfortranarray(rng.standard_normal((9, Y.shape[1]))), np.zeros(Y.shape, order="F")
+    W[3] = 0
+    inputs, rate = np.array([0, 2, 5, 5]), np.array([0.05, -0.02, 0.1, 0.0])
+    ours, twin = np.empty(4), np.empty(4)
+    compiled.gate_moves(X, C, K, W, base, inputs, rate, Y, s, family, intercept, ours)
+    reference.gate_moves(X, C, K, W, base, inputs, rate, Y, s, family, intercept, twin)
+    np.testing.assert_allclose(ours, twin, rtol=1e-12)
+    moved = [(S.copy(order="F"), K.copy(order="F")) for _ in range(2)]
+    for kernel, (T, L) in zip((compiled.regate, reference.regate), moved, strict=True):
+        kernel(T, L, X[:, 2], C[:, 2], 0.4, 0.1)
+    np.testing.assert_allclose(moved[0], moved[1], rtol=1e-13)
+    np.testing.assert_allclose(moved[1][1], np.exp(-0.1 * (S + 0.4 * (X[:, 2, None] - C[:, 2]) ** 2)), rtol=1e-12)

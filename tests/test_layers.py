@@ -21,7 +21,7 @@ LAYERS = [
     {"estimator"},
     {"regression", "boosted"},
     {"multinomial", "adaptive", "dualspace", "relevance", "recovery", "gated", "jcfo"},
-    {"tuning", "marginal"},
+    {"tuning", "marginal", "widths"},
     {"bounds"},
     {"datasets", "synthetic", "persist", "tables", "ranking"},
     {"plots", "report"},

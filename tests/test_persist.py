@@ -20,6 +20,8 @@ from sklearn.preprocessing import StandardScaler
 import smaller
 from smaller import (
     JCFO,
+    JFSCL,
+    LRVM,
     RMLR,
     SBMLR,
     SMLR,
@@ -114,6 +116,9 @@ MODELS = {
     "TypeIIRegressor": TypeIIRegressor("em"),
     "TypeIIClassifier": TypeIIClassifier(),
     "JCFO": JCFO(0.5, 1.0),
+    "LRVM": LRVM(lam=1.0),
+    "JFSCL": JFSCL(lam=1.0),
+    "JFSCL, one against the rest": JFSCL(lam=1.0, multiclass="ovr"),
 }  # fmt: skip
 
 

@@ -27,19 +27,18 @@ def dimensions(results: dict[str, dict], inputs: tuple[int, ...], path: Path) ->
     _save(figure, path)
 
 
-def sensitivity(grid: dict[float, list[float]], steepness, path: Path) -> None:
-    """Test error for every step and steepness, a line for each step."""
+def sensitivity(results: dict[str, dict], steps, steepness, path: Path) -> None:
+    """Test error for every step and steepness, a line for each step; the steepnesses side by side."""
     from matplotlib import colormaps
 
     figure, axes = _figure("Steepness of the gates, k", "Test error, per cent")
-    shades = colormaps["viridis"](np.linspace(0.0, 0.85, len(grid)))
-    for (step, means), shade, mark in zip(grid.items(), shades, "osD^vP", strict=False):
-        axes.plot(steepness, means, f"{mark}-", color=shade, markersize=4, linewidth=1.2, label=f"step {step:g}")
+    shades = colormaps["viridis"](np.linspace(0.0, 0.85, len(steps)))
+    for step, shade, mark in zip(steps, shades, "osD^vP", strict=True):
+        means = [results[f"table4/{step:g}"][str(k)][0] for k in steepness]
+        axes.plot(means, f"{mark}-", color=shade, markersize=4, linewidth=1.2, label=f"step {step:g}")
     axes.axhline(BAYES, color="0.3", linestyle=":", linewidth=1, label="best possible")
-    axes.set_xscale("log")
-    axes.set_xticks(steepness, [str(k) for k in steepness], fontsize="small")
-    axes.minorticks_off()
-    axes.legend(frameon=False, fontsize="small", ncols=2)
+    axes.set_xticks(range(len(steepness)), [str(k) for k in steepness])
+    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     _save(figure, path)
 
 

@@ -286,8 +286,7 @@ def table4(report: Report, quick: bool) -> None:
     for step, found in errors.items():
         judge.add(report, f"table4/{step:g}", found)
     if not quick:
-        grid = {step: [float(np.mean(values)) for values in found.values()] for step, found in errors.items()}
-        pictures.sensitivity(grid, STEEPNESS, HERE / "table4.svg")
+        pictures.sensitivity(report.results, STEPS, STEEPNESS, HERE / "table4.svg")
 
 
 PARTS: dict[str, Part] = {

@@ -6,7 +6,7 @@ from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
-from .gated import JFSCL, LRVM, tune_width
+from .gated import JFSCL, LRVM
 from .jcfo import JCFO
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
@@ -15,6 +15,7 @@ from .recovery import SparseSolution, maximally_sparse
 from .relevance import RVMClassifier, RVMRegressor
 from .report import report
 from .tuning import SMLRCV, Path, path
+from .widths import tune_width
 
 __all__ = [
     "JCFO",
