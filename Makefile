@@ -72,7 +72,7 @@ docs: $(STAMPS)/package $(STAMPS)/extra-docs  ## build the documentation into do
 bench: $(STAMPS)/package $(STAMPS)/extra-bench  ## compare with peer libraries
 	$(PY) -m benchmarks.run $(ARGS)
 
-reproduce: $(STAMPS)/package $(STAMPS)/extra-plot $(STAMPS)/extra-datasets  ## repeat the papers' experiments (PAPER=NAME, QUICK=1)
+reproduce: $(STAMPS)/package $(STAMPS)/extra-plot $(STAMPS)/extra-datasets $(STAMPS)/extra-experiments  ## repeat the papers' experiments (PAPER=NAME, QUICK=1)
 	$(PY) -m experiments $(PAPER) $(if $(QUICK),--quick) $(ARGS)
 
 clean:  ## remove the environments and everything built

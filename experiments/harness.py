@@ -40,7 +40,7 @@ class Report:
     checks: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, key: str, **figures: Any) -> None:
-        """Keep our figures for a row: numbers, or [mean, least, greatest] over repeats."""
+        """Keep our figures for a row: numbers, [mean, least, greatest] over repeats, or a ``verdict`` in words."""
         self.results.setdefault(key, {}).update(figures)
         print(f"  {key}: " + ", ".join(f"{name} {show(value)}" for name, value in figures.items()), flush=True)
 
@@ -110,12 +110,15 @@ def _verdict(check: dict) -> str:
 
 def _table(table: dict, results: dict) -> str:
     columns = table["columns"]
-    header = ["", *[f"{column}, {whose}" for column in columns for whose in ("paper", "ours")], "where in the paper"]
+    judged = any("verdict" in results.get(row["key"], {}) for row in table["rows"])
+    header = ["", *[f"{column}, {whose}" for column in columns for whose in ("paper", "ours")]]
+    header += [*(["verdict"] if judged else []), "where in the paper"]
     lines = [header, ["---"] * len(header)]
     for row in table["rows"]:
         ours = results.get(row["key"], {})
         cells = [show(whose.get(column, "–")) for column in columns for whose in (row, ours)]
-        lines.append([row["label"], *cells, row["where"]])
+        verdict = [ours.get("verdict", "–")] if judged else []
+        lines.append([row["label"], *cells, *verdict, row["where"]])
     return f"### {table['title']}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

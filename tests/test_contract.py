@@ -23,6 +23,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smaller import (
+    JCFO,
     JFSCL,
     LRVM,
     RMLR,
@@ -60,6 +61,7 @@ CHECKED = [
     EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf"]}),
     JeffreysClassifier(),
     JeffreysClassifier(basis="rbf"),
+    JCFO(0.3, 0.3),
 ]
 
 WRAPPED = [

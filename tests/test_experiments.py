@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Bunch
 
 ROOT = Path(__file__).parents[1]
@@ -20,6 +21,8 @@ from experiments import __main__ as command  # noqa: E402
 from experiments import harness  # noqa: E402
 from experiments.cawley2006 import priors  # noqa: E402
 from experiments.krishnapuram2005 import figure1, smooth  # noqa: E402
+from experiments.lapedriza2008 import filters, judge  # noqa: E402
+from experiments.lapedriza2008 import run as lapedriza  # noqa: E402
 
 PAPER = {
     "citation": "A. Author: A Paper, 2005",
@@ -106,6 +109,17 @@ def test_a_full_run_draws_the_comparison_between_the_markers_and_leaves_the_word
         assert text.startswith("Before.\n\n<!--")
         assert text.endswith("-->\n\nAfter.\n")
         assert text.count("| A, SMLR | 3 | 4.5 (3 to 6) | 10 | 12.2 | Table 1, row 1 |") == 1
+
+
+def test_a_verdict_has_a_column_of_its_own_where_there_is_one(folder):
+    def judged(report, quick):
+        report.add("a/SMLR", errors=3, verdict="reproduced")
+
+    harness.carry_out(folder, {"all": judged}, quick=False)
+    text = (folder / "README.md").read_text()
+    assert "| kept, ours | verdict | where in the paper |" in text
+    assert "| A, SMLR | 3 | 3 | 10 | – | reproduced | Table 1, row 1 |" in text
+    assert "| A, Oracle | 0 | – | 1 | – | – | Table 1, row 2 |" in text
 
 
 def test_what_we_did_not_run_is_named_and_never_filled_in_from_the_paper(folder):
@@ -286,3 +300,87 @@ def test_figure_1_has_three_bars_for_each_class():
     assert drawn == priors.picture(groups)
     for colour in ("#bfbfbf", "#1f77b4", "#ff7f0e"):
         assert drawn.count(f"fill: {colour}") == 7 + 1  # the bars, and the legend's
+
+
+# Lapedriza et al. 2008
+
+
+def test_an_interval_is_students_of_the_mean():
+    values = np.random.default_rng(0).normal(20, 3, 400).tolist()
+    mean, low, high = judge.interval(values)
+    assert mean == pytest.approx(20, abs=0.5)
+    assert high - low == pytest.approx(2 * 1.96 * 3 / 20, rel=0.1)
+    assert judge.interval([1.0, 3.0]) == [2.0, -10.71, 14.71]
+
+
+@pytest.mark.parametrize(
+    ("published", "within", "word"),
+    [(20.5, 0.5, "reproduced"), (21.2, None, "close"), (25.0, None, "differs"), (25.0, 6.0, "reproduced")],
+)
+def test_a_figure_is_judged_by_both_intervals_and_then_by_points(published, within, word):
+    values = [19.0, 20.0, 21.0] * 20
+    assert judge.compare(judge.interval(values), 60, published, within)[0] == word
+
+
+def test_a_row_is_as_good_as_its_worst_figure():
+    figures = {"a": judge.interval([19.0, 20.0, 21.0] * 20), "b": judge.interval([30.0, 31.0, 32.0] * 20)}
+    assert judge.verdict({"a": 20.0, "b": 31.0}, figures, 60) == "reproduced"
+    assert judge.verdict({"a": 20.0, "b": 32.0}, figures, 60) == "close (1 of 2 reproduced)"
+    assert judge.verdict({"a": 20.0, "b": 36.0}, figures, 60) == "differs (by -5.0, in 1 of 2 figures)"
+    assert judge.verdict({"label": "not in the paper"}, figures, 60) is None
+    assert judge.verdict({"a": 25.0}, figures, 2) == "too few to judge (2)"
+
+
+def test_random_splits_are_partitions_of_the_stated_size_and_do_not_repeat():
+    bunch = Bunch(data=np.arange(30.0)[:, None], target=np.arange(30) % 2)
+    pairs = list(lapedriza.splits(bunch, 20, 3, seed=0))
+    for train, test in pairs:
+        assert len(train.y) == 20
+        assert sorted([*train.X[:, 0], *test.X[:, 0]]) == list(range(30))
+    assert not np.array_equal(pairs[0][0].X, pairs[1][0].X)
+
+
+def test_the_nearest_neighbour_is_that_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, y, new = rng.normal(size=(50, 3)), rng.integers(0, 2, 50), rng.normal(size=(30, 3))
+    expected = KNeighborsClassifier(1).fit(X, y).predict(new)
+    assert filters.Nearest().fit(X, y).predict(new).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("method", filters.METHODS)
+def test_filters_find_the_feature_that_tells_the_classes_apart(method):
+    if method == "floating":
+        pytest.importorskip("mlxtend", reason="floating selection is mlxtend's")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
+    X[:, 2] += 6 * y
+    chosen = filters.METHODS[method](X, y, (1, 3))
+    assert chosen[1].tolist() == [2]
+    assert len(chosen[3]) == 3
+    assert 2 in chosen[3]
+
+
+def test_without_mlxtend_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mlxtend.feature_selection", None)
+    with pytest.raises(ImportError, match=r"smaller\[experiments\]"):
+        filters.floating(np.eye(4), np.arange(4) % 2, (1,))
+
+
+def test_the_quick_run_fills_rows_of_the_paper(monkeypatch, tmp_path):
+    """On a tiny data set in the place of one of the three."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.choice([-1, 1], 60)
+    X[:, 0] += y
+    order = rng.permutation(60)
+    np.savez(tmp_path / "ida_heart.npz", X=X, y=y, train=order[None, :40], test=order[None, 40:])
+    monkeypatch.setenv("SMALLER_DATA", str(tmp_path))
+    monkeypatch.setattr(lapedriza, "SETS", {"heart": ("Heart", lapedriza.datasets.load_ida_heart, 40)})
+    monkeypatch.setattr(lapedriza, "WIDTHS", np.ones(1))
+    monkeypatch.setattr(lapedriza, "GATED_WIDTHS", np.full(1, 3.0))
+    report = harness.Report()
+    lapedriza.table2(report, quick=True)
+    lapedriza.table5(report, quick=True)
+    expected = {f"table2/heart/{method}{kind}" for method in ("RVM", "L-RVM") for kind in ("", "/published")}
+    assert set(report.results) == expected | {"table5/heart/JFSCL", "table5/heart/JCFO"}
+    assert set(report.results) <= set(judge.ROWS)
+    assert report.results["table5/heart/JFSCL"]["error"][0] < 50

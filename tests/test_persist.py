@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 
 import smaller
 from smaller import (
+    JCFO,
     JFSCL,
     LRVM,
     RMLR,
@@ -118,6 +119,7 @@ MODELS = {
     "TypeIRegressor, Jeffreys": TypeIRegressor(Jeffreys()),
     "TypeIIRegressor": TypeIIRegressor("em"),
     "TypeIIClassifier": TypeIIClassifier(),
+    "JCFO": JCFO(0.5, 1.0),
     "LRVM": LRVM(lam=1.0),
     "JFSCL": JFSCL(lam=1.0),
     "JFSCL, one against the rest": JFSCL(lam=1.0, multiclass="ovr"),

@@ -33,6 +33,15 @@ def test_the_best_error_of_the_gaussians_does_not_depend_on_their_dimension(p):
     assert_allclose(np.cov(data.data[data.target == 1].T), np.eye(p), atol=0.05)
 
 
+@pytest.mark.parametrize("distance", [0.5, 3.0])
+def test_the_best_error_of_the_gaussians_follows_from_their_distance(distance):
+    data = make_gaussians(40_000, 3, distance=distance, random_state=0)
+    means = [data.data[data.target == c].mean(axis=0) for c in (0, 1)]
+    assert_allclose(np.linalg.norm(means[1] - means[0]), distance, atol=0.03)
+    wrong = (data.data[:, :2].sum(axis=1) > 0) != data.target
+    assert_allclose(wrong.mean(), norm.cdf(-distance / 2), atol=0.008)
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 def test_the_designs_of_tibshirani_have_their_sizes_covariance_and_noise(design):
     draws = [make_tibshirani(design, random_state=seed) for seed in range(400)]

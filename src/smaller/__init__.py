@@ -8,6 +8,7 @@ from .comparison import EvidenceSearch
 from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from .export import to_c, to_onnx
 from .gated import JFSCL, LRVM
+from .jcfo import JCFO
 from .marginal import SBMLR
 from .multinomial import RMLR, SMLR
 from .persist import load, save
@@ -19,6 +20,7 @@ from .tuning import SMLRCV, Path, path
 from .widths import tune_width
 
 __all__ = [
+    "JCFO",
     "JFSCL",
     "LRVM",
     "RMLR",

@@ -6,13 +6,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_ndtr, logsumexp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .encoding import centred_offset, prediction_offset
 from .errors import Status
-from .estimator import ClassificationModel, RegressionModel, Sample, Selector, score_variance
+from .estimator import ProbitModel, RegressionModel, Sample, Selector, score_variance
 from .likelihoods import Gaussian, Probit
 from .objective import MixturePosterior
 from .priors import JeffreysMixture
@@ -262,7 +261,7 @@ class JeffreysRegressor(AdaptiveRegressor):
         return solution
 
 
-class JeffreysClassifier(Selector, ClassificationModel):
+class JeffreysClassifier(Selector, ProbitModel):
     """Sparse probit classification without a parameter to choose: Jeffreys' prior on the variance of every weight.
 
     Finds, from a start that is part of its definition, a local minimum over the surviving weights of ::
@@ -369,18 +368,6 @@ class JeffreysClassifier(Selector, ClassificationModel):
         variance = np.column_stack([score_variance(Phi, *each) for each in about])
         F /= np.sqrt(1.0 + variance)
         return F[:, 0] if F.shape[1] == 1 else F
-
-    def predict_log_proba(self, X, offset=None) -> np.ndarray:
-        """Logarithms of the class probabilities, finite where the probabilities round to 0."""
-        F = self.decision_function(X, offset)
-        if F.ndim == 1:
-            return np.column_stack([log_ndtr(-F), log_ndtr(F)])
-        log = log_ndtr(F)
-        return log - logsumexp(log, axis=1, keepdims=True)
-
-    def predict_proba(self, X, offset=None) -> np.ndarray:
-        """Class probabilities, (n_samples, n_classes)."""
-        return np.exp(self.predict_log_proba(X, offset))
 
 
 def _jeffreys(sample: Sample, noise: float, learn: bool) -> MixturePosterior:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import expit, log_expit, log_ndtr, log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import (
@@ -341,6 +342,25 @@ class ClassificationModel(ClassifierMixin, Estimator):
         return float(accuracy_score(host(y), host(self.predict(X, offset)), sample_weight=host(sample_weight)))
 
 
+class ProbitModel(ClassificationModel):
+    """Models whose score has the probability Phi(score), Phi the normal distribution function.
+
+    More than two classes are one against the rest each, their probabilities divided by their sum.
+    """
+
+    def predict_log_proba(self, X, offset=None) -> np.ndarray:
+        """Logarithms of the class probabilities, finite where the probabilities round to 0."""
+        F = self.decision_function(X, offset)
+        if F.ndim == 1:
+            return np.column_stack([log_ndtr(-F), log_ndtr(F)])
+        log = log_ndtr(F)
+        return log - logsumexp(log, axis=1, keepdims=True)
+
+    def predict_proba(self, X, offset=None) -> np.ndarray:
+        """Class probabilities, (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X, offset))
+
+
 class RegressionModel(RegressorMixin, Estimator):
     """Models of real targets with normal noise: checks of y, predictions and their standard deviations.
 
@@ -436,6 +456,37 @@ class Selector(TransformerMixin):
         check_is_fitted(self)
         names = input_names(self, input_features)
         return self.basis_.names(names)[self.support_]
+
+
+class InputSelector(TransformerMixin):
+    """Models that switch inputs off inside their kernel: which were kept, and the data reduced to them."""
+
+    _new_inputs: Callable[[Any], Any]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _inputs_kept(self) -> np.ndarray:
+        """Mask of the inputs that the model looks at."""
+        raise NotImplementedError
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """Mask, or indices, of the inputs that were kept."""
+        check_is_fitted(self)
+        mask = self._inputs_kept()
+        return np.flatnonzero(mask) if indices else mask
+
+    def transform(self, X):
+        """The inputs that were kept."""
+        check_is_fitted(self)
+        return self._new_inputs(X)[:, self.get_support(indices=True)]
+
+    def get_feature_names_out(self, input_features=None) -> np.ndarray:
+        """Names of the inputs that were kept."""
+        check_is_fitted(self)
+        return input_names(self, input_features)[self.get_support()]
 
 
 def input_names(model, input_features=None) -> np.ndarray:

@@ -34,16 +34,19 @@ def make_sinc(n_samples: int = 100, *, noise: float = 0.1, random_state=None) ->
     return Bunch(data=x[:, None], target=truth + noise * rng.standard_normal(n_samples), truth=truth)
 
 
-def make_gaussians(n_samples: int = 200, n_features: int = 2, *, random_state=None) -> Bunch:
-    """Two classes with identity covariance and means +-(1, 1, 0, ..., 0) / sqrt(2): only two inputs matter.
+def make_gaussians(n_samples: int = 200, n_features: int = 2, *, distance: float = 2.0, random_state=None) -> Bunch:
+    """Two classes with identity covariance and means +-(1, 1, 0, ..., 0) distance / sqrt(8): only two inputs matter.
 
-    The best possible error is Phi(-1) = 15.87 % for every number of inputs (Figueiredo 2003, section 4.2).
+    The best possible error is Phi(-distance / 2), 15.87 % for a distance of 2, for every number of inputs (Figueiredo
+    2003, section 4.2; Lapedriza et al. 2008, section 4.2).
 
     Parameters
     ----------
     n_samples : int, default=200
         Half of them of each class.
     n_features : int, default=2
+    distance : float, default=2.0
+        Between the means.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -62,7 +65,7 @@ def make_gaussians(n_samples: int = 200, n_features: int = 2, *, random_state=No
     rng = check_random_state(random_state)
     target = (np.arange(n_samples) >= n_samples // 2).astype(np.int64)
     mean = np.zeros(n_features)
-    mean[:2] = np.sqrt(0.5)
+    mean[:2] = distance / np.sqrt(8.0)
     return Bunch(data=rng.standard_normal((n_samples, n_features)) + np.outer(2 * target - 1, mean), target=target)
 
 

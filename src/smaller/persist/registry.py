@@ -16,6 +16,7 @@ from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, Risk
 from ..decision.heldout import HeldOut
 from ..dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from ..gated import JFSCL, LRVM
+from ..jcfo import JCFO
 from ..marginal import SBMLR
 from ..multinomial import RMLR, SMLR
 from ..priors import Jeffreys, Power, Student
@@ -42,7 +43,7 @@ ESTIMATORS = _by_name(
     *(SMLR, SMLRCV, RMLR, SBMLR, EvidenceSearch),
     *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
-    *(LRVM, JFSCL),
+    *(LRVM, JFSCL, JCFO),
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
     *(basis.Standardized, basis.GatedKernel),

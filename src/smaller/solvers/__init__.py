@@ -10,6 +10,7 @@ from .lasso import em, screened_noise, universal_strength
 from .path import null_point, solve_path
 from .reweighted import Spread, reweighted, spread
 from .ridge import Ridge, Start, stretched
+from .scalings import scalings
 from .solution import Solution, Step
 
 # Each with the iterations it may take by default, as it counts them.
@@ -32,6 +33,7 @@ __all__ = [
     "em",
     "null_point",
     "reweighted",
+    "scalings",
     "screened_noise",
     "solve_path",
     "spread",

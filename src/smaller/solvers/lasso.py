@@ -14,10 +14,10 @@ import numpy as np
 from ..design import Design
 from ..errors import Status
 from ..likelihoods import Gaussian
-from ..objective import MixturePosterior, Point, Posterior
+from ..objective import MixturePosterior, Posterior
 from ..priors import Laplace, LaplaceMixture
 from .newton import newton
-from .reweighted import reweighted
+from .reweighted import revived, reweighted
 from .ridge import Ridge, Start
 from .smooth import settle, solve_semidefinite
 from .solution import History, Solution, Step
@@ -192,23 +192,12 @@ def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Soluti
         gaps.append(point.gap)
         if point.gap <= tol or n_iter >= max_iter or min(gaps[-10:]) > min(gaps):
             break
-        start, fine = _revive(mixed, objective, point), max(fine / 10, FINEST)
+        W, l1 = point.W[:, 0], objective.l1[:d, 0]
+        start = revived(mixed, W[:d], point.G[:d, 0], l1, float(W[-1]) if intercept else 0.0)
+        fine = max(fine / 10, FINEST)
     history.note(point)
     # The mixture's posterior counts the noise, which is the same all the time.
     constant = mixed.total / 2 * np.log(mixed.likelihood.noise)
     history.steps = [*(step._replace(objective=step.objective - constant) for step in steps), *history.steps]
     missed = Status.MAX_ITER if n_iter >= max_iter else Status.STALLED
     return history.solution(point, Status.CONVERGED if point.gap <= tol else missed, n_iter)
-
-
-def _revive(mixed: MixturePosterior, objective: Posterior, point: Point) -> Start:
-    """The survivors, with a first value for the zeros that want one: a step each, averaged so that nothing is lost."""
-    d = objective.design.d
-    w, G, l1 = point.W[:d, 0].copy(), point.G[:d, 0], objective.l1[:d, 0]
-    push = np.where((w == 0) & (mixed.norm > 0), np.maximum(np.abs(G) - l1, 0.0), 0.0)
-    moved = np.flatnonzero(push)
-    curvature = mixed.likelihood.bound * mixed.norm[moved] ** 2
-    w[moved] = -np.sign(G[moved]) * push[moved] / curvature / max(1, len(moved))
-    rows = np.flatnonzero(w)
-    b = float(point.W[-1, 0]) if objective.design.intercept else 0.0
-    return Start(rows, w[rows], b - float(mixed.mean[moved] @ w[moved]))

@@ -257,6 +257,23 @@ class _Run:
         return self.attempt(p.w * (1 + REACH * v), p.b - float(o.mean[p.rows] @ (REACH * v * p.w)))
 
 
+def revived(objective: MixturePosterior, w: np.ndarray, G: np.ndarray, l1: np.ndarray, b: float) -> Start:
+    """The survivors, with a first value for zeros that want one: a step each, averaged so that nothing is lost.
+
+    Parameters
+    ----------
+    w, G, l1 : ndarray of shape (d,)
+        Weights of all columns, the gradient of the loss in them, and the strengths of their Laplace priors.
+    """
+    w = w.copy()
+    push = np.where((w == 0) & (objective.norm > 0), np.maximum(np.abs(G) - l1, 0.0), 0.0)
+    moved = np.flatnonzero(push)
+    curvature = objective.likelihood.bound * objective.norm[moved] ** 2
+    w[moved] = -np.sign(G[moved]) * push[moved] / curvature / max(1, len(moved))
+    rows = np.flatnonzero(w)
+    return Start(rows, w[rows], b - float(objective.mean[moved] @ w[moved]))
+
+
 def _solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
     """A^-1 g by Cholesky, overwriting A only if that succeeds."""
     try:
