@@ -461,7 +461,7 @@ class Selector(TransformerMixin):
 class InputSelector(TransformerMixin):
     """Models that switch inputs off inside their kernel: which were kept, and the data reduced to them."""
 
-    _new_inputs: Callable[[Any], Any]
+    _inputs: Callable[[Any], Any]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -481,7 +481,7 @@ class InputSelector(TransformerMixin):
     def transform(self, X):
         """The inputs that were kept."""
         check_is_fitted(self)
-        return self._new_inputs(X)[:, self.get_support(indices=True)]
+        return self._inputs(X)[:, self.get_support(indices=True)]
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the inputs that were kept."""

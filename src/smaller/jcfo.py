@@ -167,7 +167,7 @@ class JCFO(InputSelector, ProbitModel):
     def _scores(self, X) -> np.ndarray:
         """K w + b of each row of ``coef_``, from the kernels that have a weight and the inputs they look at."""
         check_is_fitted(self)
-        X = self._new_inputs(X)
+        X = self._inputs(X)
         coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
         F = np.empty((X.shape[0], len(coef)))
         for j, (w, theta) in enumerate(zip(coef, self.theta_, strict=True)):
