@@ -20,6 +20,7 @@ LAYERS = [
     {"solvers"},
     {"encoding", "selection", "posterior_evidence", "comparison", "decision"},
     {"distributed"},
+    {"selecting"},
     {"estimator"},
     {"regression", "boosted"},
     {"multinomial", "adaptive", "dualspace", "relevance", "recovery", "gated", "jcfo"},

@@ -11,10 +11,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .encoding import centred_offset, prediction_offset
 from .errors import Status
-from .estimator import ProbitModel, RegressionModel, Sample, Selector, score_variance
+from .estimator import ProbitModel, Sample
 from .likelihoods import Gaussian, Probit
 from .objective import MixturePosterior
 from .priors import JeffreysMixture
+from .regression import RegressionModel, score_variance
+from .selecting import Selector
 from .solvers import (
     SOLVERS,
     Ridge,

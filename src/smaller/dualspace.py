@@ -11,12 +11,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .encoding import centred_offset, one_hot, split
 from .errors import ConvergenceWarning, EmptyModelWarning, choose, warn
-from .estimator import ClassificationModel, Sample, Selector
+from .estimator import ClassificationModel, Sample
 from .evidence import Columns, Evidence
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .priors import Jeffreys, Laplace, as_scale_mixture
 from .regression import POSITIVE, VarianceModel
+from .selecting import Selector
 from .solvers import Solution
 from .solvers.evidence import fast
 from .solvers.sparsest import penalised_logistic

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit, log_expit, log_ndtr, log_softmax, logsumexp, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import (
     _check_feature_names,
-    _check_feature_names_in,
     _check_n_features,
     _check_sample_weight,
     check_is_fitted,
@@ -21,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _core
-from .basis import Kernel, Linear, Precomputed, as_basis
+from .basis import Kernel, Precomputed, as_basis
 from .design import Design, LazyDesign, as_design, follow, host, namespace, on_device
 from .device import (
     all_finite,
@@ -34,7 +32,7 @@ from .device import (
 from .distributed import LazySample, by_blocks, fraction_correct, is_frame, is_lazy
 from .encoding import class_weights, encode, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
-from .solvers import Solution, Spread
+from .solvers import Solution
 
 
 class Sample(NamedTuple):
@@ -359,149 +357,6 @@ class ProbitModel(ClassificationModel):
     def predict_proba(self, X, offset=None) -> np.ndarray:
         """Class probabilities, (n_samples, n_classes)."""
         return np.exp(self.predict_log_proba(X, offset))
-
-
-class RegressionModel(RegressorMixin, Estimator):
-    """Models of real targets with normal noise: checks of y, predictions and their standard deviations.
-
-    A model's fit ends with ``_keep`` (for one target, ``coef_`` a vector and ``intercept_`` a number) and ``_know``.
-    """
-
-    _targets: ClassVar[dict] = {"y_numeric": True}
-    noise_: float
-    covariance_: np.ndarray
-
-    @staticmethod
-    def _target(y, weight, offset):
-        """y in float64, without its offset."""
-        y = np.asarray(host(y), dtype=np.float64)
-        return (y if offset is None else y - target_offset(offset, y.shape)), weight, None
-
-    def _know(self, noise: float, spread: Spread) -> None:
-        """Take over how sure the fit is."""
-        self.noise_ = noise
-        self.covariance_, self.center_, self.center_variance_ = spread
-
-    def predict(self, X, return_std: bool = False, offset=None):
-        """Predict the mean of the target and, if asked for, the standard deviation of a new observation.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also return ``sqrt(noise_ + variance of the score)``.
-        offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
-            Known part of the prediction, added to what the model says.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        std : ndarray of shape (n_samples,)
-            Noise and the uncertainty of the weights together, the same for every target; only if asked for.
-        """
-        Phi = self._columns(X)
-        mean = self._scores_of(Phi)
-        mean = mean[:, 0] if np.ndim(self.intercept_) == 0 else mean
-        mean = mean if offset is None else mean + follow(target_offset(host(offset), mean.shape), mean)
-        if not return_std:
-            return mean
-        known = (host(self.covariance_), host(self.center_), self.center_variance_)
-        return mean, follow(np.sqrt(self.noise_ + score_variance(host(Phi), *known)), mean)
-
-
-def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
-    """(phi - center)^T covariance (phi - center) + level of each row of the kept columns."""
-    D = np.asarray(Phi.toarray() if sparse.issparse(Phi) else Phi, dtype=np.float64) - center
-    return np.maximum(((D @ covariance) * D).sum(axis=1), 0.0) + level
-
-
-class Selector(TransformerMixin):
-    """Models that switch columns of their basis off: which were kept, and the data reduced to them.
-
-    On a linear basis these are the inputs; on a kernel basis, similarities to the relevance vectors.
-    """
-
-    basis_: Any
-    coef_: Any
-    support_: np.ndarray
-    _inputs: Any
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def get_support(self, indices: bool = False) -> np.ndarray:
-        """Mask, or indices, of the basis columns with a non-zero weight."""
-        check_is_fitted(self)
-        if indices:
-            return self.support_.copy()
-        mask = np.zeros(self.coef_.shape[-1], dtype=bool)
-        mask[self.support_] = True
-        return mask
-
-    def transform(self, X):
-        """The basis columns that were kept."""
-        check_is_fitted(self)
-        if is_lazy(X):
-            if is_frame(X) and isinstance(self.basis_, Linear):
-                self._note_inputs(X, reset=False)
-                return X.iloc[:, self.support_]
-            return self._lazily("transform", X, len(self.support_), np.float64)
-        X = self._inputs(X)
-        return self.basis_.transform(X, self.support_)
-
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Names of the basis columns that were kept."""
-        check_is_fitted(self)
-        names = input_names(self, input_features)
-        return self.basis_.names(names)[self.support_]
-
-
-class InputSelector(TransformerMixin):
-    """Models that switch inputs off inside their kernel: which were kept, and the data reduced to them."""
-
-    _inputs: Callable[[Any], Any]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    def _inputs_kept(self) -> np.ndarray:
-        """Mask of the inputs that the model looks at."""
-        raise NotImplementedError
-
-    def get_support(self, indices: bool = False) -> np.ndarray:
-        """Mask, or indices, of the inputs that were kept."""
-        check_is_fitted(self)
-        mask = self._inputs_kept()
-        return np.flatnonzero(mask) if indices else mask
-
-    def transform(self, X):
-        """The inputs that were kept."""
-        check_is_fitted(self)
-        return self._inputs(X)[:, self.get_support(indices=True)]
-
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Names of the inputs that were kept."""
-        check_is_fitted(self)
-        return input_names(self, input_features)[self.get_support()]
-
-
-def input_names(model, input_features=None) -> np.ndarray:
-    """Names of the inputs: those given, those seen in fit, or x0, x1, ..."""
-    return _check_feature_names_in(model, input_features)
-
-
-def target_offset(offset, shape: tuple[int, ...]) -> np.ndarray:
-    """An offset of real targets, in their shape."""
-    offset = np.asarray(offset, dtype=np.float64)
-    if offset.shape not in (shape, (*shape, 1)):
-        raise ValueError(f"offset must have shape {shape}, one value for each sample and target; got {offset.shape}.")
-    if not np.isfinite(offset).all():
-        raise ValueError("offset contains NaN or infinity; its values must be finite.")
-    return offset.reshape(shape)
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

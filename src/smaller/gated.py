@@ -13,11 +13,12 @@ from .basis import GatedKernel, Precomputed, Standardized, as_basis
 from .boosted import POSITIVE, BoostedModel, Walk
 from .design import Design, as_design
 from .errors import EmptyModelWarning, warn
-from .estimator import Sample, Selector, input_names
+from .estimator import Sample
 from .likelihoods import Multinomial
 from .moves import GatedMoves, WeightMoves
 from .objective import Posterior
 from .priors import ElasticNet
+from .selecting import Selector, input_names
 from .solvers.blasso import BoostedPath
 from .solvers.smooth import settle
 

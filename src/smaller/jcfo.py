@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from .basis import Kernel, as_basis
 from .design import Design, as_design
 from .encoding import centred_offset
-from .estimator import InputSelector, ProbitModel, Sample
+from .estimator import ProbitModel, Sample
 from .scaled import KERNELS, ScaledPosterior, scaled_kernel, times
+from .selecting import InputSelector
 from .solvers import Solution, scalings
 
 POSITIVE = Interval(Real, 0, None, closed="neither")

@@ -17,11 +17,12 @@ from .design import AcceleratedDesign, host
 from .distributed import LazySample, SummedPosterior, is_lazy, null_of, pose, solver_of
 from .encoding import centred_offset, one_hot, penalty_factors, split
 from .errors import EmptyModelWarning, FitInterrupted, Status, warn
-from .estimator import ClassificationModel, Sample, Selector
+from .estimator import ClassificationModel, Sample
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .posterior_evidence import most_evident_ridge
 from .priors import ElasticNet
+from .selecting import Selector
 from .solvers import SOLVERS, Solution
 
 INPUTS = ("n_features_in_", "feature_names_in_")

@@ -1,4 +1,4 @@
-"""What the regression models with learned variances share: posing the evidence, adopting its posterior, error bars."""
+"""What the regression models share: targets, predictions and error bars; and, with learned variances, the evidence."""
 
 from __future__ import annotations
 
@@ -6,16 +6,73 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
+from scipy import sparse
+from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .design import follow, host
 from .device import rows_of
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
-from .estimator import RegressionModel, Sample, Selector
+from .estimator import Estimator, Sample
 from .evidence import Evidence
+from .selecting import Selector
 from .solvers import Solution, Spread
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
+class RegressionModel(RegressorMixin, Estimator):
+    """Models of real targets with normal noise: checks of y, predictions and their standard deviations.
+
+    A model's fit ends with ``_keep`` (for one target, ``coef_`` a vector and ``intercept_`` a number) and ``_know``.
+    """
+
+    _targets: ClassVar[dict] = {"y_numeric": True}
+    noise_: float
+    covariance_: np.ndarray
+
+    @staticmethod
+    def _target(y, weight, offset):
+        """y in float64, without its offset."""
+        y = np.asarray(host(y), dtype=np.float64)
+        return (y if offset is None else y - target_offset(offset, y.shape)), weight, None
+
+    def _know(self, noise: float, spread: Spread) -> None:
+        """Take over how sure the fit is."""
+        self.noise_ = noise
+        self.covariance_, self.center_, self.center_variance_ = spread
+
+    def predict(self, X, return_std: bool = False, offset=None):
+        """Predict the mean of the target and, if asked for, the standard deviation of a new observation.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return ``sqrt(noise_ + variance of the score)``.
+        offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
+            Known part of the prediction, added to what the model says.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        std : ndarray of shape (n_samples,)
+            Noise and the uncertainty of the weights together, the same for every target; only if asked for.
+        """
+        Phi = self._columns(X)
+        mean = self._scores_of(Phi)
+        mean = mean[:, 0] if np.ndim(self.intercept_) == 0 else mean
+        mean = mean if offset is None else mean + follow(target_offset(host(offset), mean.shape), mean)
+        if not return_std:
+            return mean
+        known = (host(self.covariance_), host(self.center_), self.center_variance_)
+        return mean, follow(np.sqrt(self.noise_ + score_variance(host(Phi), *known)), mean)
+
+
+def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
+    """(phi - center)^T covariance (phi - center) + level of each row of the kept columns."""
+    D = np.asarray(Phi.toarray() if sparse.issparse(Phi) else Phi, dtype=np.float64) - center
+    return np.maximum(((D @ covariance) * D).sum(axis=1), 0.0) + level
 
 
 class VarianceModel(Selector, RegressionModel):
@@ -83,3 +140,13 @@ class VarianceModel(Selector, RegressionModel):
         if sample.design.d and not len(fit.rows):
             warn(f"{type(self).__name__} kept no column: it predicts the mean of the targets.", EmptyModelWarning)
         return self
+
+
+def target_offset(offset, shape: tuple[int, ...]) -> np.ndarray:
+    """An offset of real targets, in their shape."""
+    offset = np.asarray(offset, dtype=np.float64)
+    if offset.shape not in (shape, (*shape, 1)):
+        raise ValueError(f"offset must have shape {shape}, one value for each sample and target; got {offset.shape}.")
+    if not np.isfinite(offset).all():
+        raise ValueError("offset contains NaN or infinity; its values must be finite.")
+    return offset.reshape(shape)

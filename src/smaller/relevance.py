@@ -15,10 +15,11 @@ from .design import follow, host
 from .device import rows_of
 from .encoding import one_hot, prediction_offset
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
-from .estimator import ClassificationModel, Sample, Selector
+from .estimator import ClassificationModel, Sample
 from .evidence import Evidence
 from .laplace import LaplaceEvidence
 from .regression import POSITIVE, VarianceModel
+from .selecting import Selector
 from .solvers import Solution, laplace
 from .solvers.evidence import fast
 from .solvers.variances import type_two

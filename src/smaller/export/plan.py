@@ -22,10 +22,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..adaptive import AdaptiveRegressor, JeffreysClassifier
 from ..basis import Kernel, Linear, Polynomial, Precomputed
 from ..dualspace import TypeIIClassifier
-from ..estimator import input_names
 from ..multinomial import MultinomialModel
 from ..regression import VarianceModel
 from ..relevance import RVMClassifier
+from ..selecting import input_names
 
 
 class Products(NamedTuple):

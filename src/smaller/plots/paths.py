@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..design import as_design
-from ..estimator import input_names
 from ..ranking import Score
+from ..selecting import input_names
 from ..strengths import path_of, strength_of
 from ..tuning import Path, path
 from .display import COLOURS, GREY, Display

@@ -11,8 +11,8 @@ import sklearn
 from scipy import sparse
 
 from .. import __version__
-from ..estimator import input_names
 from ..ranking import CLASSIFICATION, REGRESSION
+from ..selecting import input_names
 from . import classes, numbers
 from .certificate import certificate
 from .kept import kept
