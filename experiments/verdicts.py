@@ -19,6 +19,7 @@ from scipy.stats import binomtest
 from experiments.harness import show
 
 NEAR = 0.1  # figures within a tenth of each other count as the same
+OWN = {"reproduced": "agrees", "close": "agrees", "differs": "differs"}  # what a run itself may say of a row
 CLAIMS = {"more than 1": 1.0, "orders of magnitude": 100.0}  # what a paper says in words, as the least it can mean
 
 
@@ -89,7 +90,9 @@ def claim(paper: str, ours: Any) -> tuple[str, str]:
 
 
 def verdict(columns: list[str], row: dict, ours: dict) -> tuple[str, str]:
-    """One word (agrees, better, worse, differs, or nothing) and what it rests on."""
+    """One word (agrees, better, worse, differs, or nothing) and what it rests on; the experiment's own goes first."""
+    if said := ours.get("verdict"):
+        return OWN.get(said.split()[0], ""), said
     for column in columns:
         if isinstance(row.get(column), str) and column in ours:
             return claim(row[column], ours[column])

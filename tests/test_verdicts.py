@@ -80,3 +80,12 @@ def test_every_paper_can_be_shown(folder):
     citation, text, words = verdicts.paper(folder)
     assert citation.split(":")[0] in verdicts.overview(FOLDERS)
     assert text.count("**") == 2 * words.total()
+
+
+def test_an_experiment_may_judge_its_rows_itself():
+    assert verdicts.verdict(["errors"], row(errors=3), {"errors": 90, "verdict": "reproduced"}) == (
+        "agrees",
+        "reproduced",
+    )
+    said = "too few to judge (3)"
+    assert verdicts.verdict(["errors"], row(errors=3), {"errors": 3, "verdict": said}) == ("", said)

@@ -18,7 +18,7 @@ from .likelihoods import Multinomial
 from .moves import GatedMoves, WeightMoves
 from .objective import Posterior
 from .priors import ElasticNet
-from .selecting import Selector, input_names
+from .selecting import InputSelector, Selector
 from .solvers.blasso import BoostedPath
 from .solvers.smooth import settle
 
@@ -183,7 +183,7 @@ class LRVM(Selector, BoostedModel):
             self.violation_ = max(self.violation_, float(found.violation))
 
 
-class JFSCL(Selector, BoostedModel):
+class JFSCL(InputSelector, BoostedModel):
     """Joint feature selection and classifier learning: a kernel machine that learns which inputs its kernel sees.
 
     Follows, from strong to weak priors, local minimisers over w and v (and b, which is never penalised) of ::
@@ -365,21 +365,7 @@ class JFSCL(Selector, BoostedModel):
         parts = [self.basis_.values(Z, centers, g) @ w for g, w in zip(self.gates_, coef, strict=True)]
         return np.column_stack(parts) + self.intercept_
 
-    def get_support(self, indices: bool = False) -> np.ndarray:
-        """Mask, or indices, of the inputs that were kept."""
-        check_is_fitted(self)
-        if indices:
-            return self.features_.copy()
+    def _inputs_kept(self) -> np.ndarray:
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.features_] = True
         return mask
-
-    def transform(self, X):
-        """The inputs that were kept."""
-        check_is_fitted(self)
-        return self._inputs(X)[:, self.features_]
-
-    def get_feature_names_out(self, input_features=None) -> np.ndarray:
-        """Names of the inputs that were kept."""
-        check_is_fitted(self)
-        return input_names(self, input_features)[self.features_]
