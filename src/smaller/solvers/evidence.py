@@ -26,7 +26,7 @@ SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, a
 STARTS = (8, 16, 32)  # columns, spread over all, of further starts
 COARSE = 48  # columns on which the starts are solved first
 FOLLOWED = 2  # of their outcomes, those that are solved on the whole working set
-SLACK = 0.1  # nats that an exchange may lose before the rest is re-estimated
+FEW, SLACK = 8, 0.5  # columns nominated in the place of one, and the nats that this may lose before all is re-estimated
 STEPS = 10_000  # of the sequential algorithm in one working set
 
 
@@ -147,7 +147,7 @@ def _nominate(evidence: Evidence, fit: Fit, Phi: np.ndarray, pulled: np.ndarray,
 
 
 def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
-    """For each column of the model the best one to take its place, where that loses little.
+    """For each column of the model the best few to take its place, where that loses little.
 
     What is lost or gained is counted with the other precisions and the noise as they are; settled, it may gain.
     """
@@ -160,8 +160,9 @@ def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
     S = quality.S[:, None] + E * E / variance  # as if the model's column were out
     Q2 = sum((quality.Q[:, [c]] + E * share[:, c]) ** 2 for c in range(k)) / k
     Q2[fit.rows] = 0.0
-    best = np.argmax(Q2 / np.maximum(S, 1e-300), axis=0)
-    every = np.arange(len(best))
+    ratio = Q2 / np.maximum(S, 1e-300)
+    best = np.argpartition(-ratio, min(FEW, len(ratio) - 1), axis=0)[:FEW]
+    every = np.arange(len(fit.rows))
     gain = addition_gain(S[best, every], Q2[best, every], k) - now
     return np.unique(best[gain >= -SLACK])
 
