@@ -86,7 +86,7 @@ class RVMRegressor(VarianceModel):
     >>> model = RVMRegressor(basis=Kernel("rbf", gamma=0.1)).fit(X, y)
     >>> mean, std = model.predict(X, return_std=True)
     >>> print(len(model.relevance_vectors_), "relevance vectors, noise", round(model.noise_**0.5, 2))
-    4 relevance vectors, noise 0.09
+    4 relevance vectors, noise 0.1
     """
 
     _lazy = _on_device = True

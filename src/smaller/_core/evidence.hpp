@@ -54,6 +54,14 @@ public:
         return better;
     }
 
+    // The same, with the outcome settled before it is compared.
+    void consider_settled(const Model& start) {
+        Model before = std::move(best);
+        best = solve(start);
+        settle();
+        if (before.value > best.value) best = std::move(before);
+    }
+
     // From the best so far upwards until nothing gains `tol`.
     void climb() {
         for (int round = 0; round < ROUNDS; ++round) {
@@ -350,9 +358,9 @@ inline std::vector<Climb::Swap> Climb::exchanges(const Model& model) {
     return distinct;
 }
 
-// The best model on the columns X (n, w): from several models on some of the columns, `coarse`, each given by precisions
-// (infinite where a column is out) and noise, solved on those; the best `follow` outcomes are solved on all columns, and
-// from the best of these the search climbs on.
+// The best model on the columns X (n, w): from no column, and from several models on some of the columns, `coarse`, each
+// given by precisions (infinite where a column is out) and noise, solved on those first; the best `follow` of their
+// outcomes are solved on all columns, and from the best of all the search climbs on.
 inline Climb::Model climb_from(const double* X, const double* C, size_t n, size_t w, size_t k, double total, double yy,
                                const std::vector<size_t>& coarse, const double* precisions, const double* noises,
                                size_t starts, size_t follow, double floor, double tol, double aligned, int max_steps) {
@@ -365,6 +373,7 @@ inline Climb::Model climb_from(const double* X, const double* C, size_t n, size_
     }
     Products few_products(std::move(columns), n, nullptr, false), products(each_column(X, n, w), n, nullptr, false);
     Climb rough(few_products, std::move(part), k, total, yy, floor, tol, aligned, max_steps);
+    Climb whole(products, std::vector<double>(C, C + w * k), k, total, yy, floor, tol, aligned, max_steps);
     std::vector<Climb::Model> models;
     for (size_t i = 0; i < starts; ++i) {
         Climb::Model start;
@@ -374,12 +383,15 @@ inline Climb::Model climb_from(const double* X, const double* C, size_t n, size_
                 start.rows.push_back(j);
                 start.alpha.push_back(precisions[i * few + j]);
             }
+        if (start.rows.empty()) {
+            whole.consider_settled(start);
+            continue;
+        }
         models.push_back(rough.solve(start));
         for (size_t& row : models.back().rows) row = coarse[row];
     }
     std::sort(models.begin(), models.end(), [](const auto& x, const auto& y) { return x.value > y.value; });
-    Climb whole(products, std::vector<double>(C, C + w * k), k, total, yy, floor, tol, aligned, max_steps);
-    for (size_t i = 0; i < std::min(follow, models.size()); ++i) whole.consider(models[i]);
+    for (size_t i = 0; i < std::min(follow, models.size()); ++i) whole.consider_settled(models[i]);
     whole.climb();
     return whole.found();
 }

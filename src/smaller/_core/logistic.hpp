@@ -239,8 +239,8 @@ private:
     }
 };
 
-// The best model on the columns X (n, w), as climb_from finds it for Gaussian data: several starts on some columns, the
-// best `follow` of them on all, and from the best of these upwards.
+// The best model on the columns X (n, w), as climb_from finds it for Gaussian data: from no column, from several starts on
+// some columns and the best `follow` of them on all, and from the best of these upwards.
 inline Logistic::Model logistic_from(const double* X, const double* y, const double* s, const double* offset, size_t n,
                                      size_t w, double level, const std::vector<size_t>& coarse, const double* precisions,
                                      const double* weights, size_t starts, size_t follow, double tol, double change,
@@ -250,11 +250,12 @@ inline Logistic::Model logistic_from(const double* X, const double* y, const dou
     for (size_t j = 0; j < few; ++j) some[j] = X + coarse[j] * n;
     Logistic rough(std::move(some), y, s, offset, n, level, tol, near, aligned, max_steps);
     Logistic whole(each_column(X, n, w), y, s, offset, n, level, tol, near, aligned, max_steps);
-    std::vector<Logistic::Model> models;
+    std::vector<Logistic::Model> models, found;
     for (size_t i = 0; i < starts; ++i) {
         const double *alpha = precisions + i * few, *v = weights + i * (few + 1);
         Logistic::Model start{{alpha, alpha + few}, {v, v + few + 1}};
-        start = rough.improved(rough.settled(start));
+        const bool empty = std::none_of(start.alpha.begin(), start.alpha.end(), [](double a) { return std::isfinite(a); });
+        if (!empty) start = rough.improved(rough.settled(start));
         Logistic::Model model{std::vector<double>(w, std::numeric_limits<double>::infinity()),
                               std::vector<double>(w + 1, 0.0), start.log_evidence};
         for (size_t j = 0; j < few; ++j) {
@@ -262,14 +263,16 @@ inline Logistic::Model logistic_from(const double* X, const double* y, const dou
             model.v[coarse[j]] = start.v[j];
         }
         model.v[w] = start.v[few];
-        models.push_back(std::move(model));
+        if (empty)
+            found.push_back(whole.improved(whole.settled(model)));
+        else
+            models.push_back(std::move(model));
     }
     const auto better = [](const auto& x, const auto& y) { return x.log_evidence > y.log_evidence; };
     std::sort(models.begin(), models.end(), better);
-    models.resize(std::min(follow, models.size()));
-    if (few < w)
-        for (auto& model : models) model = whole.improved(model);
-    return whole.climbed(*std::min_element(models.begin(), models.end(), better), change);
+    for (size_t i = 0; i < std::min(follow, models.size()); ++i)
+        found.push_back(few < w ? whole.improved(models[i]) : models[i]);
+    return whole.climbed(*std::min_element(found.begin(), found.end(), better), change);
 }
 
 }  // namespace smaller

@@ -105,29 +105,35 @@ def _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor):
 
 
 def climb(X, C, total, yy, coarse, precisions, noises, alpha, follow, floor, tol, aligned, max_steps):
-    """The best model on the columns X (n, w): several starts on the columns `coarse`, the best `follow` of them on all,
-    and exchanges of a column of the model for another until nothing gains `tol`.
+    """The best model on the columns X (n, w), from none of them, and from several starts on the columns `coarse`.
+
+    The best `follow` of these are solved on all columns; then a column of the model is exchanged for another until
+    nothing gains `tol`.
 
     `precisions` (len(coarse), starts), infinite where a column is out, and `noises` are the starts; alpha (w,) receives
     the precisions found. Returns the noise and the log evidence less k total log(2 pi) / 2.
     """
     options = floor, tol, aligned, max_steps
-    models = []
+    models, outcomes = [], []
     for start, noise in zip(precisions.T, noises, strict=True):
+        if not np.isfinite(start).any():
+            outcomes.append(_solved(X, C, total, yy, np.full(X.shape[1], np.inf), noise, *options))
+            continue
         value, found, noise = _solved(X[:, coarse], C[coarse], total, yy, start, noise, *options)
         wide = np.full(X.shape[1], np.inf)
         wide[coarse] = found
         models.append((value, wide, noise))
     models.sort(key=lambda model: -model[0])
-    models = [_solved(X, C, total, yy, *model[1:], *options) for model in models[:follow]]
-    best = max(models, key=lambda model: model[0])
+    outcomes += [_solved(X, C, total, yy, wide, noise, *options) for _, wide, noise in models[:follow]]
+    best = max(outcomes, key=lambda model: model[0])
     while True:
         tries = (_solved(X, C, total, yy, start, best[2], *options) for start in _exchanged(X, C, *best[1:]))
         better = next((model for model in tries if model[0] > best[0] + tol), None)
         if better is None:
             break
         best = better
-    value, alpha[:], noise = _solved(X, C, total, yy, *best[1:], floor, 1e-5 * tol**2, aligned, max_steps)
+    _, start, noise = best
+    value, alpha[:], noise = _solved(X, C, total, yy, start, noise, floor, 1e-5 * tol**2, aligned, max_steps)
     return noise, value
 
 
@@ -181,15 +187,20 @@ def logistic(
     has weights (len(coarse) + 1, starts), the intercept last; v (w + 1,) receives those found.
     """
     data, options = (y, s, offset, level), (near, aligned, max_steps)
-    models = []
+    models, outcomes = [], []
     for start, weight in zip(precisions.T, weights.T, strict=True):
+        if not np.isfinite(start).any():
+            none = np.full(X.shape[1], np.inf), np.append(np.zeros(X.shape[1]), weight[-1])
+            outcomes.append(_improved(X, data, _settled(X, data, *none, LOOSE, *options), tol, *options))
+            continue
         model = _settled(X[:, coarse], data, start.copy(), weight.copy(), LOOSE, *options)
         value, found, v_found = _improved(X[:, coarse], data, model, tol, *options)
         wide, v_wide = np.full(X.shape[1], np.inf), np.zeros(X.shape[1] + 1)
         wide[coarse], v_wide[coarse], v_wide[-1] = found, v_found[:-1], v_found[-1]
         models.append((value, wide, v_wide))
     models.sort(key=lambda model: -model[0])
-    best = max((_improved(X, data, model, tol, *options) for model in models[:follow]), key=lambda model: model[0])
+    outcomes += [_improved(X, data, model, tol, *options) for model in models[:follow]]
+    best = max(outcomes, key=lambda model: model[0])
     while True:
         tries = (_settled(X, data, start, weight, LOOSE, *options) for start, weight in _swapped(X, data, best))
         better = next((model for model in tries if model[0] > best[0] + tol), None)

@@ -24,8 +24,8 @@ FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' vari
 SMALL = 300  # so many columns make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
 STARTS = (8, 16, 32)  # columns, spread over all, of further starts
-COARSE = 48  # columns on which the starts are solved first
-FOLLOWED = 2  # of their outcomes, those that are solved on the whole working set
+COARSE = 32  # columns on which the starts are solved first
+FOLLOWED = 1  # of their outcomes, those that are solved on the whole working set
 FEW, SLACK = 8, 0.5  # columns nominated in the place of one, and the nats that this may lose before all is re-estimated
 STEPS = 10_000  # of the sequential algorithm in one working set
 
@@ -42,10 +42,11 @@ def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, oth
     pulled = evidence.pull_targets()
     first = max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
     rows = _first(evidence, pulled)
-    coarse = evenly(rows, COARSE) if evidence.columns.d <= SMALL else rows
-    starts = [*_spread(evidence, coarse, first), *((other.rows, other.alpha, other.noise) for other in others)]
+    coarse = rows if len(rows) <= SPREAD + BEST else evenly(rows, COARSE)
+    further = [(other.rows, other.alpha, other.noise) for other in others]
+    starts = [*_spread(evidence, coarse, first), *further]
     coarse = np.unique(np.concatenate([coarse, *(start[0] for start in starts)]))
-    fit = _best_on(evidence, rows, evidence.take(rows), pulled, coarse, starts, floor, tol)
+    fit = _best_on(evidence, rows, evidence.take(rows), pulled, coarse, starts, floor, tol, FOLLOWED + len(further))
     history = [_note(evidence, fit, floor, began)]
     settled = len(rows) == evidence.columns.d or not np.isfinite(evidence.columns.unit).any()
     while not settled and len(history) <= max_iter:
@@ -80,6 +81,7 @@ def _best_on(
     starts: list[Start],
     floor: float,
     tol: float,
+    followed: int = FOLLOWED,
 ) -> Fit:
     """The best model that the compiled search finds on the columns Phi, at `rows`; the starts are among `coarse`."""
     place = np.empty(evidence.columns.d, dtype=np.int64)
@@ -91,7 +93,7 @@ def _best_on(
     alpha, noises = np.empty(len(rows)), np.array([start[2] for start in starts])
     Phi, C = np.asfortranarray(Phi), np.asfortranarray(pulled[rows])
     begin = place[coarse], precisions, noises
-    options = FOLLOWED, floor, tol, ALIGNED, STEPS
+    options = followed, floor, tol, ALIGNED, STEPS
     noise, _ = _core.climb(Phi, C, evidence.total, evidence.yy, *begin, alpha, *options)
     found = np.flatnonzero(np.isfinite(alpha))
     if not len(found):
