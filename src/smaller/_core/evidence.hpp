@@ -65,12 +65,13 @@ public:
     // From the best so far upwards until nothing gains `tol`.
     void climb() {
         for (int round = 0; round < ROUNDS; ++round) {
-            const double before = best.value;
+            if (exchange()) continue;
             settle();
             const Model settled = best;
-            if (consider(settled)) continue;
-            best = settled;
-            if (!exchange() || best.value < before + tol) break;
+            if (!consider(settled)) {
+                best = settled;
+                break;
+            }
         }
         settle();
     }
