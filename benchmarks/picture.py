@@ -9,6 +9,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from .table import seconds
+
 RESULTS = Path(__file__).with_name("results")
 SHOWN = ("dense 0.01", "wide_bin 0.01", "covtype 0.1")  # races whose ladders are drawn
 FLOOR = 1e-10  # rungs better than that are drawn there
@@ -17,7 +19,7 @@ FLOOR = 1e-10  # rungs better than that are drawn there
 def ratios(races):
     """For each race its label and, by solver, seconds over our seconds; None where a solver did not arrive."""
     for race in races:
-        reached = {s["solver"]: s["seconds"] if s["reached"] else None for s in race["solvers"]}
+        reached = {s["solver"]: None for s in race["solvers"]} | seconds(race)
         if ours := reached.pop("smaller", None):
             yield race["label"], {name: t and t / ours for name, t in reached.items()}
 

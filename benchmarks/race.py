@@ -11,7 +11,7 @@ from .worker import SolverError, Worker
 
 ACCURACIES = (1e-4, 1e-6, 1e-8)  # relative, in the objective, at every lam
 ACCURACY = 1e-6  # the one that tables rank by
-PATIENCE = 3  # times our tightest fit: a time limit, where it is longer than the one asked for
+PATIENCE = 2  # times our tightest fit: a time limit, where it is longer than the one asked for
 REPEAT_SHARE = 1 / 3  # of a solver's time limit, for its repeats together
 
 
@@ -111,9 +111,6 @@ class Runner:
             "reached": chief is not None,
             "failure": "" if met[-1] is not None else self.failure,
             "rungs": [self.rung(race, place) for place in sorted(self.rungs)],
-            "to": {
-                f"{a:g}": self.rung(race, k)["seconds"] for a, k in zip(ACCURACIES, met, strict=True) if k is not None
-            },
         } | ({} if chief is None else self.rung(race, chief))
 
     def rung(self, race, place):

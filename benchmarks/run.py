@@ -22,6 +22,7 @@ from .worker import Worker
 RESULTS = Path(__file__).with_name("results")
 PARTS = ("fits", "paths", "growth", "latency")
 PATH_PROBLEMS = ("wide", "dense")
+CHOICES = ("quick", "parts", "problems", "solvers", "ratios")
 PATH_POINTS = 100
 PATH_PATIENCE = 3  # times the limit of a single fit
 BIG_PATIENCE = 3  # the same for the big problems, whose ladders have one rung in two decades
@@ -64,8 +65,14 @@ def parse(arguments):
     )
     parser.add_argument("--problems", type=names, default=list(problems.NAMES), help="of " + ",".join(problems.NAMES))
     parser.add_argument("--solvers", type=names, help="parts of names, such as smaller,glmnet; all if not given")
-    parser.add_argument("--limit", type=float, default=5.0, help="processor seconds for a solver's ladder in a race")
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--ratios",
+        type=lambda text: tuple(float(word) for word in text.split(",")),
+        default=problems.RATIOS,
+        help="lam / lam_max of single fits, of " + ",".join(map(str, problems.RATIOS)),
+    )
+    parser.add_argument("--limit", type=float, default=3.0, help="processor seconds for a solver's ladder in a race")
+    parser.add_argument("--repeats", type=int, default=4)
     parser.add_argument("--keep", action="store_true", help="put the races among those of results/")
     options = parser.parse_args(arguments)
     if options.quick:
@@ -81,7 +88,7 @@ def parse(arguments):
 
 def goes_into_results(options):
     default = parse([])
-    chosen = any(getattr(options, name) != getattr(default, name) for name in ("quick", "parts", "problems", "solvers"))
+    chosen = any(getattr(options, name) != getattr(default, name) for name in CHOICES)
     return options.keep or not chosen
 
 
@@ -94,11 +101,13 @@ def compete(problem, present, options, facts):
     workers = [Worker(adapter, problem) for adapter in present if takes_part(adapter, problem)]
     big, hopeless = problem.name in problems.BIG, set()
     try:
-        for kind, contest in races(problem, options.parts):
+        for kind, contest in races(problem, options):
             able = [worker for worker in workers if kind == "fits" or getattr(worker.adapter, "path", None)]
             limit = options.limit * (PATH_PATIENCE if kind == "paths" else BIG_PATIENCE if big else 1)
             runners = [
-                race.Runner(worker, 4 if big else 2, not big, "not tried" if worker in hopeless else "")
+                race.Runner(
+                    worker, 4 if big else 2, not big, "not tried" if kind == "fits" and worker in hopeless else ""
+                )
                 for worker in able
             ]
             facts[kind].append(race.run(contest, runners, options.repeats, limit))
@@ -116,11 +125,13 @@ def takes_part(adapter, problem):
     return adapter.supports(problem) and not (problem.name in problems.BIG and adapter.name.startswith(left_out))
 
 
-def races(problem, parts):
-    if "fits" in parts:
-        for ratio, known in zip(problems.RATIOS, problems.KNOWN.get(problem.name, (np.inf, np.inf)), strict=True):
+def races(problem, options):
+    if "fits" in options.parts:
+        known_at = dict(zip(problems.RATIOS, problems.KNOWN.get(problem.name, (np.inf, np.inf)), strict=True))
+        for ratio in options.ratios:
+            known = known_at.get(ratio, np.inf)
             yield "fits", race.Race(problem, f"{problem.name} {ratio:g}", [ratio * problem.lam_max], np.array([known]))
-    if "paths" in parts and problem.name in PATH_PROBLEMS:
+    if "paths" in options.parts and problem.name in PATH_PROBLEMS:
         lams = np.geomspace(problem.lam_max, problems.RATIOS[-1] * problem.lam_max, PATH_POINTS).tolist()
         yield "paths", race.Race(problem, f"{problem.name}, {PATH_POINTS} points", lams, np.full(PATH_POINTS, np.inf))
 
@@ -166,11 +177,13 @@ def save(facts, options):
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         if facts.get(part):
-            file, found = folder / f"{part}.json", facts[part]
+            file, found, where = folder / f"{part}.json", facts[part], facts["machine"]
             if options.keep and part in ("fits", "paths") and file.exists():
-                found = merged(json.loads(file.read_text())[part], found)
+                old = json.loads(file.read_text())
+                found = merged(old[part], found)
+                where = where | {"present": old["machine"]["present"] | where["present"]}
             draft = file.with_suffix(f".{os.getpid()}")  # replaced at once, for runs side by side
-            draft.write_text(json.dumps({"machine": facts["machine"], part: found}, indent=1) + "\n")
+            draft.write_text(json.dumps({"machine": where, part: found}, indent=1) + "\n")
             draft.replace(file)
 
 

@@ -11,7 +11,7 @@ import warnings
 from .objective import bounds
 
 FORK = multiprocessing.get_context("fork")  # the problem is shared, not sent
-PREPARATION = 120.0  # seconds: imports, layout and a first fit, which may compile
+PREPARATION = 45.0  # seconds: imports, layout and a first fit, which may compile
 
 
 class SolverError(RuntimeError):
