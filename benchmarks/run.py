@@ -1,6 +1,7 @@
-"""Run the benchmarks: python -m benchmarks.run [--quick] [--parts fits,paths,latency] [--problems ...] [--solvers ...]
+"""Run the benchmarks: python -m benchmarks.run [--quick] [--parts fits,paths,growth,latency] [--problems ...]
 
-A full run writes results/*.json and the tables of README.md; any other leaves both alone and writes results/partial/.
+A full run writes results/*.json and the tables of README.md; any other leaves both alone and writes results/partial/,
+unless --keep asks to put its races among those of results/. Results are written after every race.
 """
 
 import argparse
@@ -14,14 +15,18 @@ from pathlib import Path
 
 import numpy as np
 
-from . import latency, problems, race, table
+from . import growth, latency, problems, race, table
 from .solvers import adapters
 from .worker import Worker
 
 RESULTS = Path(__file__).with_name("results")
+PARTS = ("fits", "paths", "growth", "latency")
 PATH_PROBLEMS = ("wide", "dense")
+CHOICES = ("quick", "parts", "problems", "solvers", "ratios")
 PATH_POINTS = 100
 PATH_PATIENCE = 3  # times the limit of a single fit
+BIG_PATIENCE = 3  # the same for the big problems, whose ladders have one rung in two decades
+HOPELESS = 1e-4  # a solver that does not get there at the larger lam is not tried at the smaller one
 
 
 def main(arguments=None):
@@ -35,37 +40,56 @@ def main(arguments=None):
     facts = {"fits": [], "paths": []}
     if {"fits", "paths"} & set(options.parts):
         for name in options.problems:
-            compete(problems.generate(name), present, options, facts)
+            if reason := problems.missing(name):
+                absent.append(f"{name} ({reason})")
+                print(f"\n{absent[-1]}", flush=True)
+                continue
+            for _ in compete(problems.generate(name), present, options, facts):
+                facts["machine"] = machine(present, absent, load, time.perf_counter() - start)
+                save(facts, options)
+    if "growth" in options.parts and not options.quick:
+        facts["growth"] = growth.measure()
     if "latency" in options.parts:
         facts["latency"] = latency.measure(options.quick)
     facts["machine"] = machine(present, absent, load, time.perf_counter() - start)
-    save(facts, full=arguments_are_default(options))
+    save(facts, options)
+    report(options)
 
 
 def parse(arguments):
     names = lambda text: text.split(",")  # noqa: E731
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="dense problems, few repeats, 5 s a solver")
-    parser.add_argument("--parts", type=names, default=["fits", "paths", "latency"], help="of fits,paths,latency")
+    parser.add_argument("--quick", action="store_true", help="dense problems, few repeats")
+    parser.add_argument(
+        "--parts", type=names, default=list(PARTS), help="of " + ",".join(PARTS) + "; none: tables only"
+    )
     parser.add_argument("--problems", type=names, default=list(problems.NAMES), help="of " + ",".join(problems.NAMES))
     parser.add_argument("--solvers", type=names, help="parts of names, such as smaller,glmnet; all if not given")
-    parser.add_argument("--limit", type=float, default=12.0, help="processor seconds for a solver's ladder in a race")
-    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument(
+        "--ratios",
+        type=lambda text: tuple(float(word) for word in text.split(",")),
+        default=problems.RATIOS,
+        help="lam / lam_max of single fits, of " + ",".join(map(str, problems.RATIOS)),
+    )
+    parser.add_argument("--limit", type=float, default=3.0, help="processor seconds for a solver's ladder in a race")
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--keep", action="store_true", help="put the races among those of results/")
     options = parser.parse_args(arguments)
     if options.quick:
         quick = ["dense", "dense_bin"]
         options.problems = [name for name in options.problems if name in quick] or options.problems
-        options.limit, options.repeats = min(options.limit, 5.0), min(options.repeats, 3)
+        options.repeats = min(options.repeats, 3)
     if unknown := set(options.problems) - set(problems.NAMES):
         parser.error(f"unknown problems {sorted(unknown)}; they are {', '.join(problems.NAMES)}.")
-    if unknown := set(options.parts) - {"fits", "paths", "latency"}:
-        parser.error(f"unknown parts {sorted(unknown)}; they are fits, paths, latency.")
+    if unknown := set(options.parts) - {*PARTS, "none"}:
+        parser.error(f"unknown parts {sorted(unknown)}; they are {', '.join(PARTS)}.")
     return options
 
 
-def arguments_are_default(options):
+def goes_into_results(options):
     default = parse([])
-    return all(getattr(options, name) == getattr(default, name) for name in ("quick", "parts", "problems", "solvers"))
+    chosen = any(getattr(options, name) != getattr(default, name) for name in CHOICES)
+    return options.keep or not chosen
 
 
 def wanted(name, parts):
@@ -73,24 +97,41 @@ def wanted(name, parts):
 
 
 def compete(problem, present, options, facts):
-    """All races on one problem, with one worker per solver kept from race to race."""
-    workers = [Worker(adapter, problem) for adapter in present if adapter.supports(problem)]
+    """All races on one problem, with one worker per solver kept from race to race; yields after each."""
+    workers = [Worker(adapter, problem) for adapter in present if takes_part(adapter, problem)]
+    big, hopeless = problem.name in problems.BIG, set()
     try:
-        for kind, contest in races(problem, options.parts):
+        for kind, contest in races(problem, options):
             able = [worker for worker in workers if kind == "fits" or getattr(worker.adapter, "path", None)]
-            limit = options.limit * (1 if kind == "fits" else PATH_PATIENCE)
-            facts[kind].append(race.run(contest, [race.Runner(worker) for worker in able], options.repeats, limit))
+            limit = options.limit * (PATH_PATIENCE if kind == "paths" else BIG_PATIENCE if big else 1)
+            runners = [
+                race.Runner(
+                    worker, 4 if big else 2, not big, "not tried" if kind == "fits" and worker in hopeless else ""
+                )
+                for worker in able
+            ]
+            facts[kind].append(race.run(contest, runners, options.repeats, limit))
+            hopeless |= {runner.worker for runner in runners if runner.first(contest, HOPELESS) is None}
             show(facts[kind][-1])
+            yield
     finally:
         for worker in workers:
             worker.close()
 
 
-def races(problem, parts):
-    if "fits" in parts:
-        for ratio, known in zip(problems.RATIOS, problems.KNOWN[problem.name], strict=True):
+def takes_part(adapter, problem):
+    """Whether it solves the objective; big problems do without those that others stand for or that cannot win."""
+    left_out = "R glmnet" if problem.binary else ("R glmnet", "adelie")
+    return adapter.supports(problem) and not (problem.name in problems.BIG and adapter.name.startswith(left_out))
+
+
+def races(problem, options):
+    if "fits" in options.parts:
+        known_at = dict(zip(problems.RATIOS, problems.KNOWN.get(problem.name, (np.inf, np.inf)), strict=True))
+        for ratio in options.ratios:
+            known = known_at.get(ratio, np.inf)
             yield "fits", race.Race(problem, f"{problem.name} {ratio:g}", [ratio * problem.lam_max], np.array([known]))
-    if "paths" in parts and problem.name in PATH_PROBLEMS:
+    if "paths" in options.parts and problem.name in PATH_PROBLEMS:
         lams = np.geomspace(problem.lam_max, problems.RATIOS[-1] * problem.lam_max, PATH_POINTS).tolist()
         yield "paths", race.Race(problem, f"{problem.name}, {PATH_POINTS} points", lams, np.full(PATH_POINTS, np.inf))
 
@@ -130,17 +171,35 @@ def cpu():
     return names[0] if names else platform.processor()
 
 
-def save(facts, full):
-    folder = RESULTS if full else RESULTS / "partial"
+def save(facts, options):
+    """Write what there is, under --keep among the races of earlier runs, in the order of the problems."""
+    folder = RESULTS if goes_into_results(options) else RESULTS / "partial"
     folder.mkdir(parents=True, exist_ok=True)
-    for part in ("fits", "paths", "latency"):
+    for part in PARTS:
         if facts.get(part):
-            document = {"machine": facts["machine"], part: facts[part]}
-            (folder / f"{part}.json").write_text(json.dumps(document, indent=1) + "\n")
-    report = table.render(facts)
-    print("\n" + report)
-    if full:
-        table.write(report)
+            file, found, where = folder / f"{part}.json", facts[part], facts["machine"]
+            if options.keep and part in ("fits", "paths") and file.exists():
+                old = json.loads(file.read_text())
+                found = merged(old[part], found)
+                where = where | {"present": old["machine"]["present"] | where["present"]}
+            draft = file.with_suffix(f".{os.getpid()}")  # replaced at once, for runs side by side
+            draft.write_text(json.dumps({"machine": where, part: found}, indent=1) + "\n")
+            draft.replace(file)
+
+
+def merged(old, new):
+    by_label = {race["label"]: race for race in [*old, *new] if race["problem"] in problems.NAMES}
+    return sorted(by_label.values(), key=lambda race: (problems.NAMES.index(race["problem"]), -race["lams"][-1]))
+
+
+def report(options):
+    """The tables of what stands in the folder that this run wrote to; in README.md too if that is results/."""
+    folder = RESULTS if goes_into_results(options) else RESULTS / "partial"
+    files = [folder / f"{part}.json" for part in reversed(PARTS)]
+    text = table.render({k: v for file in files if file.exists() for k, v in json.loads(file.read_text()).items()})
+    print("\n" + text)
+    if folder is RESULTS:
+        table.write(text)
 
 
 if __name__ == "__main__":

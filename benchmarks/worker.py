@@ -1,6 +1,7 @@
 """A solver in a process of its own, so that it can be stopped and cannot disturb the others."""
 
 import contextlib
+import math
 import multiprocessing
 import os
 import signal
@@ -10,7 +11,7 @@ import warnings
 from .objective import bounds
 
 FORK = multiprocessing.get_context("fork")  # the problem is shared, not sent
-PREPARATION = 120.0  # seconds: imports, layout and a first fit, which may compile
+PREPARATION = 45.0  # seconds: imports, layout and a first fit, which may compile
 
 
 class SolverError(RuntimeError):
@@ -46,7 +47,7 @@ class Worker:
 
     def answer(self, limit):
         share = max(1.0, os.getloadavg()[0] / os.cpu_count())  # a busy machine is slower by about so much
-        if not self.pipe.poll(limit * share):
+        if not self.pipe.poll(None if limit == math.inf else limit * share):
             raise SolverError("out of time")
         try:
             answer = self.pipe.recv()

@@ -23,7 +23,7 @@ class Skglm:
     def prepare(self, problem):
         self.X = problem.X.tocsc() if problem.sparse else np.asfortranarray(problem.X)
         self.y = problem.y
-        self.fit(0.1 * problem.lam_max, 0.1)  # compiles what a fit with several working sets needs
+        self.fit(0.1 * problem.lam_max, 1e-5)  # a loose fit may end before it has compiled all that a tight one needs
 
     def fit(self, lam, tol):
         from skglm import SparseLogisticRegression
