@@ -94,7 +94,7 @@ private:
     static constexpr int ROUNDS = 100, NEWTON = 200, HALVINGS = 12;
     static constexpr double SETTLED = 1e-2;  // slopes of a settled model, in units of tol
     static constexpr double LONGEST = 3.0;   // step in the logarithm of a precision
-    static constexpr double SLACK = 0.1;     // nats that an exchange may lose before the rest is re-estimated
+    static constexpr double SLACK = 0.03;     // nats that an exchange may lose before the rest is re-estimated
 
     Products& gram;
     const std::vector<double> C;

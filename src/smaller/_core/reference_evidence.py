@@ -6,7 +6,7 @@ import numpy as np
 
 NOISE_EVERY = 10  # steps of the sequential algorithm between two estimates of the noise
 DEPENDENT = 1e-12  # what the model leaves of a column, at which that is rounding
-SLACK = 0.1  # nats that an exchange may lose before the rest is re-estimated
+SLACK = 0.03  # nats that an exchange may lose before the rest is re-estimated
 NEWTON, ROUNDS, LOOSE = 100, 60, 1e-2
 LOG_2PI = float(np.log(2 * np.pi))
 
