@@ -564,6 +564,27 @@ def test_a_sparse_input_is_never_densified():
     assert peak < 100e6
 
 
+def test_a_large_input_by_rows_is_not_copied(monkeypatch):
+    """Beside X only the columns at work are kept, and the fit is that of X by columns."""
+    monkeypatch.setattr("smaller.design.sparse.LARGE_BYTES", 10_000_000)
+    rng = np.random.default_rng(0)
+    n, d = 20_000, 5000
+    y = rng.integers(0, 2, n)
+    entries = (rng.random(60 * n), (np.repeat(np.arange(n), 60), rng.integers(1, d, 60 * n)))
+    X = sparse.csr_array(entries, shape=(n, d)) + sparse.csr_array((2.0 * y, (np.arange(n), 0 * y)), shape=(n, d))
+    X.sum_duplicates()
+    expected = SMLR(400.0).fit(X.tocsc(), y)
+    tracemalloc.start()
+    try:
+        found = SMLR(400.0).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert_same_fit(found, expected)
+    assert 0 < len(found.support_) < 100
+    assert peak < 0.5 * (X.data.nbytes + X.indices.nbytes)
+
+
 # -- two classes, symmetry, elastic net
 
 

@@ -128,13 +128,16 @@ def test_moments_of_columns_far_from_zero_keep_their_digits():
         np.testing.assert_allclose(dense, thinned, rtol=1e-12)
 
 
+@pytest.mark.parametrize("large", [True, False])
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize(
     "make", [np.asfortranarray, np.ascontiguousarray, sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_every_design_does_what_its_matrix_does(make, dtype, intercept):
+def test_every_design_does_what_its_matrix_does(make, dtype, intercept, large, monkeypatch):
     """One protocol, whatever holds the numbers: against plain NumPy on the dense matrix."""
+    if large:  # a matrix by rows stays so
+        monkeypatch.setattr("smaller.design.sparse.LARGE_BYTES", 0)
     rng = np.random.default_rng(5)
     X = np.where(rng.random((30, 9)) < 0.4, rng.standard_normal((30, 9)), 0).astype(dtype)
     full = np.column_stack([X, np.ones(30)]) if intercept else X.astype(float)
@@ -148,3 +151,12 @@ def test_every_design_does_what_its_matrix_does(make, dtype, intercept):
     np.testing.assert_allclose(design.pull(R, rows), full[:, rows].T @ R, **close)
     np.testing.assert_allclose(design.gram(omega, rows), (full[:, rows].T * omega) @ full[:, rows], **close)
     np.testing.assert_allclose(design.gram(omega), (full.T * omega) @ full, **close)
+    np.testing.assert_allclose(design.squares(R**2, full[0, :9]), ((full - full[0])[:, :9] ** 2).T @ R**2, **close)
+    moments = design.moments(omega)
+    mean = omega @ full / omega.sum()
+    np.testing.assert_allclose(moments.mean, mean, **close)
+    np.testing.assert_allclose(moments.spread, omega @ (full - mean) ** 2, **close)
+    np.testing.assert_allclose(moments.mass, omega @ np.abs(full), **close)
+    columns, where = design.storage(np.array([4, 1, 4]))
+    stored = columns[0] if len(columns) == 1 else sparse.csc_array(columns, shape=(30, len(columns[2]) - 1)).toarray()
+    np.testing.assert_array_equal(stored[:, where], X[:, [4, 1, 4]])

@@ -1,4 +1,4 @@
-"""A SciPy sparse matrix or array, kept by columns (CSC) and never densified."""
+"""A SciPy sparse matrix or array, by columns (CSC) or, where a second copy would be large, by rows; never densified."""
 
 from __future__ import annotations
 
@@ -7,24 +7,35 @@ from scipy import sparse
 
 from .columns import Design
 
+LARGE_BYTES = 2**26  # a matrix by rows that is larger is not turned into one by columns
+
 
 class SparseDesign(Design):
-    """CSC of float64 or float32, with 32- or 64-bit indices; other formats are converted once."""
+    """float64 or float32, with 32- or 64-bit indices; formats other than CSC and CSR are converted once.
+
+    Solvers work on columns. A small CSR matrix is turned into a CSC matrix; of a large one only those columns are that
+    a solver asks for.
+    """
 
     centred = False
 
     def __init__(self, X, intercept: bool = False):
         super().__init__(X.shape[0], X.shape[1], intercept)
-        csc = sparse.csc_array(X)
-        if not csc.has_canonical_format:
-            csc = csc.copy()  # what the user gave is not to be sorted
-            csc.sum_duplicates()
-        index = np.result_type(csc.indices, csc.indptr)
-        self.X = csc
-        self._arrays = (csc.data, csc.indices.astype(index, copy=False), csc.indptr.astype(index, copy=False))
+        self.by_rows = X.format == "csr" and X.data.nbytes + X.indices.nbytes > LARGE_BYTES
+        matrix = sparse.csr_array(X) if self.by_rows else sparse.csc_array(X)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()  # what the user gave is not to be sorted
+            matrix.sum_duplicates()
+        self.X = matrix
 
     def _columns(self, rows: np.ndarray | None):
         return self.X if rows is None else self.X[:, rows]
+
+    def _entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Row, column and value of each stored entry."""
+        along = np.repeat(np.arange(len(self.X.indptr) - 1), np.diff(self.X.indptr))
+        row, column = (along, self.X.indices) if self.by_rows else (self.X.indices, along)
+        return row, column, self.X.data
 
     def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
         return self._columns(rows) @ (W[: self.d] if rows is None else W[rows])
@@ -33,8 +44,8 @@ class SparseDesign(Design):
         return self._columns(rows).T @ np.ascontiguousarray(R)
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
-        X = self._columns(left).astype(np.float64)
-        Z = X if left is right else self._columns(right).astype(np.float64)
+        X = self._columns(left).astype(np.float64, copy=False)
+        Z = X if left is right else self._columns(right).astype(np.float64, copy=False)
         return (X.T @ (sparse.diags_array(omega) @ Z)).toarray()
 
     def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -49,12 +60,16 @@ class SparseDesign(Design):
         return (X @ sparse.diags_array(gamma) @ X.T).toarray() - shift - shift.T + constant
 
     def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        X, total = self.X.astype(np.float64), s.sum()
-        mean = s @ X / total
-        stored = sparse.csc_array((np.ones_like(X.data), X.indices, X.indptr), shape=X.shape)
-        centred = sparse.csc_array((X.data - np.repeat(mean, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
-        unstored = np.maximum(total - s @ stored, 0.0)
-        return mean, s @ centred.power(2) + unstored * mean**2, s @ abs(X)
+        row, column, x = self._entries()
+        weight, total = s[row], s.sum()
+        mean = self._total(column, weight * x) / total
+        unstored = np.maximum(total - self._total(column, weight), 0.0)
+        spread = self._total(column, weight * (x - mean[column]) ** 2) + unstored * mean**2
+        return mean, spread, self._total(column, weight * np.abs(x))
+
+    def _total(self, column: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Sums of entries by column, (d,)."""
+        return np.bincount(column, weights=values, minlength=self.d)
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some of the d columns as a dense array."""
@@ -62,11 +77,16 @@ class SparseDesign(Design):
 
     def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
         """sum_i omega_il (x_ij - center_j)^2, (d, L)."""
-        X = self.X.astype(np.float64)
-        column = np.repeat(center, np.diff(X.indptr))
-        shifted = sparse.csc_array((X.data * (X.data - 2 * column), X.indices, X.indptr), shape=X.shape)
-        return shifted.T @ omega + np.outer(center**2, omega.sum(axis=0))
+        row, column, x = self._entries()
+        beyond = x * (x - 2 * center[column])  # what an entry has beyond center^2
+        inside = [self._total(column, omega[row, each] * beyond) for each in range(omega.shape[1])]
+        return np.stack(inside, axis=1) + np.outer(center**2, omega.sum(axis=0))
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], np.ndarray]:
-        """The three arrays of the CSC matrix."""
-        return self._arrays, rows
+        """The three arrays of the CSC matrix, of all columns or of those asked for."""
+        X, where = self.X, rows
+        if self.by_rows:
+            packed, where = np.unique(rows, return_inverse=True)
+            X = sparse.csc_array(self.X[:, packed])
+        index = np.result_type(X.indices, X.indptr)
+        return (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)), where
