@@ -156,6 +156,44 @@ def test_means_and_loss(compiled, family):
         np.testing.assert_allclose(P, Q, rtol=1e-13, atol=1e-300)
 
 
+@pytest.mark.parametrize("family", [reference.SYMMETRIC, reference.REFERENCE])
+def test_negative_entropy(compiled, family):
+    rng = np.random.default_rng(2)
+    k = 3 + (family == reference.SYMMETRIC)
+    Y = np.asfortranarray(np.eye(4)[rng.integers(0, 4, 1100), :k])
+    Q = rng.dirichlet(np.full(4, 0.1), 1100)[:, :k]
+    Q[:7] = Y[:7]  # no doubt at all
+    s = rng.uniform(0, 2, len(Y))
+    for shrink in (0.0, 0.3, 1.0):
+        ours, twin = (each.negentropy(np.asfortranarray(Q - Y), Y, s, shrink, family) for each in (compiled, reference))
+        np.testing.assert_allclose(ours, twin, rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("ridge", [False, True])
+def test_verdicts(compiled, ridge):
+    rng = np.random.default_rng(3)
+    W, G, l1, scale = rng.standard_normal((4, 50, 3))
+    W[rng.random(W.shape) < 0.5] = 0.0
+    l1 = np.where(rng.random(W.shape) < 0.2, 0.0, np.abs(l1) + 0.5)
+    l2 = np.where(rng.random(W.shape) < 0.5, rng.random(W.shape), 0.0) * ridge
+    scale = np.abs(scale) + 0.1
+    ours, twin = np.empty_like(W), np.empty_like(W)
+    found = compiled.judge(W, G, l1, l2, scale, ours)
+    np.testing.assert_allclose(found, reference.judge(W, G, l1, l2, scale, twin), rtol=1e-13)
+    np.testing.assert_allclose(ours, twin, rtol=1e-13, atol=1e-15)
+    assert 0 <= found[1] <= found[2] < 1
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 5, 2), (100, 33, 3), (5000, 9, 7)])
+def test_products_with_few_columns(compiled, shape):
+    n, d, k = shape
+    rng = np.random.default_rng(4)
+    X, R = np.asfortranarray(rng.standard_normal((n, d))), np.asfortranarray(rng.standard_normal((n, k)))
+    G = np.empty((d, k))
+    compiled.pull(X, R, G)
+    np.testing.assert_allclose(G, X.T @ R, rtol=1e-12, atol=1e-11)
+
+
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("layout", ["dense", "csc32", "csc64"])

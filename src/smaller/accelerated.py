@@ -39,10 +39,10 @@ class AcceleratedMultinomial(Multinomial):
         """The Hessian in F applied to a change E of the scores."""
         return s[:, None] * P * (E - self.xp.sum(P * E, axis=1, keepdims=True))
 
-    def conjugate(self, U, Y, s) -> float:
-        """Negative entropy of Q = Y + U, which must lie in the simplex."""
+    def conjugate(self, U, Y, s, shrink: float = 1.0) -> float:
+        """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""
         xp = self.xp
-        Q = xp.clip(Y + U, 0.0, 1.0)
+        Q = xp.clip(Y + shrink * U, 0.0, 1.0)
         negative = xp.sum(self._x_log_x(Q), axis=1)
         if self.reference:
             negative = negative + self._x_log_x(xp.clip(1.0 - xp.sum(Q, axis=1), 0.0, 1.0))
@@ -66,6 +66,7 @@ class AcceleratedPosterior(Posterior):
         self.offset = None if offset is None else design.put(offset)
         self.k = self.Y.shape[1]
         self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+        self._last = []
 
     def start(self) -> np.ndarray:
         """Weights of zero, with intercepts that take out the mean of the offset."""

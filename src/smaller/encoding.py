@@ -17,11 +17,26 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = namespace(y).unique_inverse(y)
         classes, codes = host(found.values), found.inverse_indices
     else:
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
+        classes, codes = _distinct(y)
+        # Integers are labels; but where nearly every sample has its own, scikit-learn has a word to say.
+        if y.dtype.kind not in "iub" or 2 * len(classes) > len(y):
+            check_classification_targets(y)
     if len(classes) < 2:
         raise ValueError(f"y must have at least two classes; got one class only: {classes[0]}.")
     return classes, codes
+
+
+def _distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values in order, and the place of each y among them; small integers are counted, not sorted."""
+    if y.dtype.kind in "iub" and y.ndim == 1 and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low <= len(y):
+            places = np.subtract(y, low, dtype=np.intp)
+            found = np.flatnonzero(np.bincount(places))
+            place = np.zeros(high - low + 1, dtype=np.intp)
+            place[found] = np.arange(len(found))
+            return (found + low).astype(y.dtype), place[places]
+    return np.unique(y, return_inverse=True)
 
 
 def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:

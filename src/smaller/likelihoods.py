@@ -4,14 +4,14 @@ Each offers, for the objective and the solvers,
 
 - ``fit(F, Y, s)``: the fitted means P and the negative log-likelihood; ``residual(P, Y)``, its gradient in F;
 - ``curvature(P, s, l, r)``: the weights of the Hessian block of columns l and r, and ``curve(P, s, E)``, its action;
-- ``conjugate(U, Y, s)``: sum_i s_i f_i*(U_i), f_i the loss of row i as a function of its scores: the dual's first half;
+- ``conjugate(U, Y, s, rho)``: sum_i s_i f_i*(rho U_i), f_i the loss of row i in its scores: the dual's first half;
 - ``bound``: what the second derivative of a row's loss never exceeds, where EM uses it.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, xlogy
+from scipy.special import erfcx, log_ndtr
 
 from . import _core
 
@@ -45,14 +45,9 @@ class Multinomial:
         """The Hessian in F applied to a change E of the scores."""
         return s[:, None] * P * (E - (P * E).sum(axis=1, keepdims=True))
 
-    def conjugate(self, U: np.ndarray, Y: np.ndarray, s: np.ndarray) -> float:
-        """Negative entropy of Q = Y + U, which must lie in the simplex."""
-        Q = np.clip(Y + U, 0.0, 1.0)
-        negative = xlogy(Q, Q).sum(axis=1)
-        if self.reference:
-            rest = np.clip(1.0 - Q.sum(axis=1), 0.0, 1.0)
-            negative += xlogy(rest, rest)
-        return float(s @ negative)
+    def conjugate(self, U: np.ndarray, Y: np.ndarray, s: np.ndarray, shrink: float = 1.0) -> float:
+        """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""
+        return _core.negentropy(U, Y, s, shrink, self.family)
 
 
 class Gaussian:
@@ -85,8 +80,9 @@ class Gaussian:
         """The Hessian in F applied to a change E of the scores."""
         return s[:, None] * E / self.noise
 
-    def conjugate(self, U: np.ndarray, Y: np.ndarray, s: np.ndarray) -> float:
-        """noise |U|^2 / 2 + U.Y."""
+    def conjugate(self, U: np.ndarray, Y: np.ndarray, s: np.ndarray, shrink: float = 1.0) -> float:
+        """noise |shrink U|^2 / 2 + shrink U.Y."""
+        U = shrink * U
         return float(s @ (self.noise * U * U / 2 + U * Y).sum(axis=1))
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import _core
 from .design import Design, Moments
 from .likelihoods import Gaussian, Multinomial, Probit
 from .priors import ElasticNet, Mixture
@@ -33,11 +34,32 @@ class Point(NamedTuple):
         return float(self.residuals.max(initial=0.0))
 
 
+class Fit(NamedTuple):
+    """What the likelihood says of scores, whatever the prior."""
+
+    F: np.ndarray
+    P: np.ndarray
+    U: np.ndarray  # gradient of a row's loss in its scores
+    G: np.ndarray  # gradient of the loss in the weights
+    loss: float
+
+
+class Verdict(NamedTuple):
+    """What a certificate needs to know of weights and the gradient of the loss in them."""
+
+    residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
+    penalty: float
+    shrinkages: tuple[float, ...]  # by which the gradient becomes feasible: everywhere, and where there is no ridge
+
+
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
 # A learned noise below this fraction of the target's variance has collapsed: the model interpolates.
 COLLAPSED = 1e-12
+
+
+KNOWN_BY_PRIOR = ("scale", "free", "ridged", "free_places")
 
 
 class Posterior:
@@ -71,11 +93,12 @@ class Posterior:
         self.offset = offset
         self.k = self.Y.shape[1]
         self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+        self._last: list[Fit] = []  # shared by those with another prior
 
     def with_prior(self, prior: ElasticNet) -> Posterior:
         """The same data under another prior."""
         other = object.__new__(type(self))
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("scale", "free")})
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in KNOWN_BY_PRIOR})
         other.prior = prior
         other.l1, other.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
         return other
@@ -91,6 +114,16 @@ class Posterior:
         return (self.l1 == 0) & (self.l2 == 0)
 
     @cached_property
+    def ridged(self) -> bool:
+        """Whether any weight has a quadratic penalty."""
+        return bool(self.l2.any())
+
+    @cached_property
+    def free_places(self) -> np.ndarray:
+        """Their places in W, row by row."""
+        return np.flatnonzero(self.free)
+
+    @cached_property
     def total(self) -> float:
         """Sum of the sample weights."""
         return float(self.s.sum())
@@ -103,12 +136,12 @@ class Posterior:
     @cached_property
     def scale(self) -> np.ndarray:
         """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient."""
-        if self.l1[: self.design.d].all():
-            mass = np.zeros(self.shape[0])
-            mass[self.design.d :] = self.total
-        else:
-            mass = self.moments.mass
-        scale = np.where(self.l1 > 0, self.l1, mass[:, None] / np.sqrt(self.likelihood.noise))
+        d = self.design.d
+        if self.l1[:d].all():
+            scale = self.l1.copy()
+            scale[d:] = self.total / np.sqrt(self.likelihood.noise)
+            return scale
+        scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
         return np.where(scale > 0, scale, 1.0)
 
     def start(self) -> np.ndarray:
@@ -148,24 +181,34 @@ class Posterior:
         """Relative duality gap: a bound on (F(W) - minimum) / F(W)."""
         return self.at(W).gap
 
-    def kkt(self, W: np.ndarray, G: np.ndarray) -> np.ndarray:
-        """Distance of -G to the subdifferential of l1 |W|, relative to the scale."""
-        at_zero = np.maximum(np.abs(G) - self.l1, 0.0)
-        rows = np.flatnonzero(W.any(axis=1))
-        elsewhere = np.abs(G[rows] + self.l1[rows] * np.sign(W[rows]))
-        at_zero[rows] = np.where(W[rows] != 0, elsewhere, at_zero[rows])
-        return at_zero / self.scale
+    def judge(self, W: np.ndarray, G: np.ndarray) -> Verdict:
+        """The KKT residuals at W, its penalty and what makes G, the gradient of the loss, feasible for the dual.
+
+        A residual is the distance of -(G + l2 W) to the subdifferential of l1 |W|; rho G is feasible if rho |G| <= l1.
+        """
+        W, G, residuals = np.ascontiguousarray(W), np.ascontiguousarray(G), np.empty(self.shape)
+        penalty, shrink, unridged = _core.judge(W, G, self.l1, self.l2, self.scale, residuals)
+        return Verdict(residuals, penalty, (shrink, unridged) if self.ridged else (shrink,))
 
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
-        """All that is known at W, for one pass over the design (two if the scores are not given)."""
-        F = self.scores(W) if F is None else F
-        P, loss = self.likelihood.fit(F, self.Y, self.s)
-        U = self.likelihood.residual(P, self.Y)
-        G = self._pull(self.s[:, None] * U)
-        value = loss + self.penalty(W)
-        smooth = G + self.l2 * W if self.l2.any() else G
-        residuals = self.kkt(W, smooth)
-        return Point(W, F, P, smooth, residuals, value, self._relative_gap(value, U, G, residuals))
+        """All that is known at W, for one pass over the design (two if the scores are not given).
+
+        Scores that were given must not be written to afterwards.
+        """
+        fit = self._fit(self.scores(W) if F is None else F)
+        verdict = self.judge(W, fit.G)
+        value = fit.loss + verdict.penalty
+        smooth = fit.G + self.l2 * W if self.ridged else fit.G
+        gap = self._relative_gap(value, fit.U, fit.G, verdict)
+        return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap)
+
+    def _fit(self, F: np.ndarray) -> Fit:
+        """The last one is remembered: along a path the prior changes at the same scores."""
+        if not (self._last and self._last[0].F is F):
+            P, loss = self.likelihood.fit(F, self.Y, self.s)
+            U = self.likelihood.residual(P, self.Y)
+            self._last[:] = [Fit(F, P, U, self._pull(self.s[:, None] * U), loss)]
+        return self._last[0]
 
     def _pull(self, R: np.ndarray) -> np.ndarray:
         """Phi^T R; what rounding left in a fitted intercept is not multiplied by the means of the columns."""
@@ -178,29 +221,23 @@ class Posterior:
         G[-1] = total
         return G
 
-    def _relative_gap(self, value: float, U: np.ndarray, G: np.ndarray, residuals: np.ndarray) -> float:
-        if residuals[self.free].max(initial=0.0) > FREE_TOLERANCE:
+    def _relative_gap(self, value: float, U: np.ndarray, G: np.ndarray, verdict: Verdict) -> float:
+        if self.free_violation(verdict.residuals) > FREE_TOLERANCE:
             return np.inf
-        shrink = self._feasible_shrinkage(G)
-        dual = self._dual(U, G, shrink)
-        if self.l2.any():
-            shrink = self._feasible_shrinkage(np.where(self.l2 > 0, 0.0, G))
-            dual = max(dual, self._dual(U, G, shrink))
+        dual = max(self._dual(U, G, shrink) for shrink in verdict.shrinkages)
         return max(0.0, value - dual) / max(abs(value), np.finfo(float).tiny)
 
-    def _feasible_shrinkage(self, G: np.ndarray) -> float:
-        """The largest rho <= 1 for which rho |G| <= l1 wherever there is a penalty."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(self.free | (G == 0), np.inf, self.l1 / np.abs(G))
-        return float(min(1.0, ratio.min(initial=1.0)))
+    def free_violation(self, residuals: np.ndarray) -> float:
+        """The largest KKT residual of a weight without a penalty."""
+        return float(residuals.ravel()[self.free_places].max(initial=0.0))
 
     def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float) -> float:
         """-sum s f*(rho U) + rho sum s U.offset - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
-        dual = -self.likelihood.conjugate(shrink * U, self.Y, self.s)
+        dual = -self.likelihood.conjugate(U, self.Y, self.s, shrink)
         if self.offset is not None:
             dual += shrink * self._with_offset(U)
-        quadratic = self.l2 > 0
-        if quadratic.any():
+        if self.ridged:
+            quadratic = self.l2 > 0
             excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
             dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
         return dual

@@ -36,8 +36,8 @@ class ElasticNet:
 
     def strengths(self, d: int, k: int, free_rows: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """l1 and l2 of every weight, (d + free_rows, k); the last rows are free."""
-        c = np.ones((d, 1)) if self.factor is None else self.factor.reshape(d, -1)
-        unit = np.ones((d, 1)) if self.scale is None else self.scale.reshape(d, 1)
+        c = 1.0 if self.factor is None else self.factor.reshape(d, -1)
+        unit = 1.0 if self.scale is None else self.scale.reshape(d, 1)
         l1, l2 = np.zeros((d + free_rows, k)), np.zeros((d + free_rows, k))
         l1[:d], l2[:d] = self.l1 * c * unit, self.l2 * c * unit**2
         return l1, l2

@@ -125,17 +125,25 @@ def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, soluti
         split(solution.weights, objective.with_prior(objective.prior.with_strength(lam)), len(classes))
         for lam, solution in zip(grid, solutions, strict=True)
     ]
-    coefs, intercepts = zip(*parts, strict=True)
+    coefs, intercepts = zip(*((_compressed(coef), intercept) for coef, intercept in parts), strict=True)
     return Path(
         lams=grid,
-        sparse_coefs=[sparse.csr_array(coef) for coef in coefs],
+        sparse_coefs=list(coefs),
         intercepts=np.array(intercepts),
         objectives=np.array([solution.objective for solution in solutions]),
         dual_gaps=np.array([solution.gap for solution in solutions]),
         violations=np.array([solution.violation for solution in solutions]),
-        n_kept=np.array([int(coef.any(axis=0).sum()) for coef in coefs]),
+        n_kept=np.array([len(np.unique(coef.indices)) for coef in coefs]),
         classes=classes,
     )
+
+
+def _compressed(coef: np.ndarray) -> sparse.csr_array:
+    """A sparse array of few non-zeros, faster than by way of SciPy's coordinates."""
+    rows, columns = coef.shape
+    places = np.flatnonzero(coef != 0)
+    starts = np.searchsorted(places, columns * np.arange(rows + 1))
+    return sparse.csr_array((coef.ravel()[places], places % max(columns, 1), starts), shape=coef.shape)
 
 
 class SMLRCV(SparseMultinomialModel):

@@ -13,7 +13,7 @@ from ..errors import CompiledCoreWarning, warn
 from . import reference
 
 KERNELS = (
-    *("means", "newton", "componentwise", "squares", "distances", "decay"),
+    *("means", "negentropy", "judge", "pull", "newton", "componentwise", "squares", "distances", "decay"),
     *("sequential", "climb", "logistic", "weight_moves", "gate_moves", "regate"),
 )
 
@@ -25,8 +25,10 @@ except ImportError:
     _impl = reference
     COMPILED = False
 
-means, newton, componentwise, squares, distances, decay = (getattr(_impl, name) for name in KERNELS[:6])
-sequential, climb, logistic, weight_moves, gate_moves, regate = (getattr(_impl, name) for name in KERNELS[6:])
+means, negentropy, judge, pull, newton, componentwise, squares, distances, decay = (
+    getattr(_impl, name) for name in KERNELS[:9]
+)
+sequential, climb, logistic, weight_moves, gate_moves, regate = (getattr(_impl, name) for name in KERNELS[9:])
 
 _told = COMPILED
 

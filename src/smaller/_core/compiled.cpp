@@ -228,6 +228,26 @@ NB_MODULE(compiled, m) {
                       const Values& P) {
         return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data());
     }, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("negentropy", [](const Matrix<double>& U, const Matrix<double>& Y, const Vector<const double>& s, double shrink,
+                           int family) {
+        check_set(U.shape(0) == Y.shape(0) && U.shape(1) == Y.shape(1) && s.shape(0) == U.shape(0));
+        nb::gil_scoped_release released;
+        return negentropy(U.data(), Y.data(), s.data(), shrink, U.shape(0), U.shape(1), family == REFERENCE);
+    }, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("judge", [](const Table& W, const Table& G, const Table& l1, const Table& l2, const Table& scale,
+                      const Result& residuals) {
+        for (const Table* each : {&G, &l1, &l2, &scale})
+            check_set(each->shape(0) == W.shape(0) && each->shape(1) == W.shape(1));
+        check_set(residuals.shape(0) == W.shape(0) && residuals.shape(1) == W.shape(1));
+        nb::gil_scoped_release released;
+        const Verdict out = judge(W.data(), G.data(), l1.data(), l2.data(), scale.data(), W.size(), residuals.data());
+        return std::make_tuple(out.penalty, out.shrink, out.unridged);
+    }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
+    m.def("pull", [](const Matrix<double>& X, const Matrix<double>& R, const Result& G) {
+        check_set(X.shape(0) == R.shape(0) && G.shape(0) == X.shape(1) && G.shape(1) == R.shape(1));
+        nb::gil_scoped_release released;
+        pull(X.data(), R.data(), X.shape(0), X.shape(1), R.shape(1), G.data());
+    }, EXACT, EXACT, EXACT);
     m.def("distances", [](const Table& X, const Table& Zt, const Result& D) {
         check_set(X.shape(1) == Zt.shape(0) && D.shape(0) == X.shape(0) && D.shape(1) == Zt.shape(1));
         nb::gil_scoped_release released;

@@ -1,8 +1,9 @@
 """The types of the compiled kernels. What they compute is said by their twins in reference.py.
 
-Every argument is positional. Matrices are in Fortran order, those of distances, decay and squares in C order, vectors
-contiguous, and nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`, `alpha`, `v`, `D`,
-`S`, `K` of regate, `up`, `down`, `losses` and `total` of squares are written to.
+Every argument is positional. Matrices are in Fortran order, those of judge, distances, decay and squares and `G` of
+pull in C order, vectors contiguous, and nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`,
+`alpha`, `v`, `D`, `S`, `K` of regate, `G` of pull, `residuals`, `up`, `down`, `losses` and `total` of squares are
+written to.
 """
 
 from typing import TypeAlias, overload
@@ -17,6 +18,11 @@ Places: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.uint8]
 
 def means(F: Reals, Y: Reals, s: Reals, family: int, P: Reals, /) -> float: ...
+def negentropy(U: Reals, Y: Reals, s: Reals, shrink: float, family: int, /) -> float: ...
+def judge(
+    W: Reals, G: Reals, l1: Reals, l2: Reals, scale: Reals, residuals: Reals, /
+) -> tuple[float, float, float]: ...
+def pull(X: Reals, R: Reals, G: Reals, /) -> None: ...
 def sequential(
     X: Reals,
     C: Reals,

@@ -67,8 +67,6 @@ public:
             first[l] = i;
         }
         total_s = sum(D.s, n);
-        length.resize(A.size);
-        for (size_t i = 0; i < A.size; ++i) length[i] = std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s));
     }
 
     Outcome run(double target, int max_steps, double forcing) {
@@ -113,9 +111,11 @@ private:
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double EPSILON = 2e-16;
+    static constexpr double NEAR = 1e-5;       // above it rounding is no matter
     static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
+    static constexpr double UNKNOWN = -1.0;
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
     static constexpr size_t MAX_GRAM = 1000;
 
@@ -131,17 +131,10 @@ private:
     // The gradient at the current point, and its largest KKT residual on the working set.
     double gradient() {
         double worst = 0.0;
-        noise = 0.0;
         for (size_t l = 0; l < k; ++l) {
             const double *p = &P[l * n], *y = D.Y + l * n;
-            double square = 0.0;
-            for (size_t i = 0; i < n; ++i) {
-                v[i] = D.s[i] * (p[i] - y[i]);
-                square += v[i] * (p[i] - y[i]);
-            }
+            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (p[i] - y[i]);
             gb[l] = sum(v.data(), n);
-            for (size_t i = first[l]; i < first[l + 1]; ++i)
-                noise = std::max(noise, EPSILON * std::sqrt(square) * length[i] / A.scale[i]);
             if (D.intercept && std::abs(gb[l]) <= SETTLED * total_s) {
                 // What is left in a nearly fitted intercept must not be multiplied by the means of the columns.
                 add(v.data(), D.s, 0.0, -gb[l] / total_s, n);
@@ -153,7 +146,23 @@ private:
                 worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
             }
         }
+        noise = worst <= NEAR ? rounding() : 0.0;
         return worst;
+    }
+
+    // What rounding leaves of a KKT residual: that of a product of residuals and a column.
+    double rounding() {
+        if (length.empty())
+            for (size_t i = 0; i < A.size; ++i) length.push_back(std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s)));
+        double most = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double *p = &P[l * n], *y = D.Y + l * n;
+            double square = 0.0;
+            for (size_t i = 0; i < n; ++i) square += D.s[i] * (p[i] - y[i]) * (p[i] - y[i]);
+            for (size_t i = first[l]; i < first[l + 1]; ++i)
+                most = std::max(most, EPSILON * std::sqrt(square) * length[i] / A.scale[i]);
+        }
+        return most;
     }
 
     // Rows that are wrong with great confidence have next to no curvature, and would ask for steps without end: theirs
@@ -174,13 +183,19 @@ private:
         return gaussian ? 0.0 : q[l * n + i] - D.s[i] * p * (1.0 - p);
     }
 
-    void curvatures() {
-        for (size_t l = 0; l < k; ++l)
+    void centers() {
+        std::fill(h.begin(), h.end(), UNKNOWN);
+        for (size_t l = 0; l < k && D.intercept; ++l)
             for (size_t i = first[l]; i < first[l + 1]; ++i) {
-                xq[i] = D.intercept ? X.dot(A.feature[i], &q[l * n]) : 0.0;
-                center[i] = D.intercept && total_q[l] > 0.0 ? xq[i] / total_q[l] : 0.0;
-                h[i] = X.spread(A.feature[i], center[i], &q[l * n], total_q[l]) + A.l2[i];
+                xq[i] = X.dot(A.feature[i], &q[l * n]);
+                center[i] = total_q[l] > 0.0 ? xq[i] / total_q[l] : 0.0;
             }
+    }
+
+    // The second derivative of the model in one weight, for those that have reason to move.
+    double curvature(size_t i, size_t l) {
+        if (h[i] == UNKNOWN) h[i] = X.spread(A.feature[i], center[i], &q[l * n], total_q[l]) + A.l2[i];
+        return h[i];
     }
 
     // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact.
@@ -236,7 +251,7 @@ private:
 
     // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
     int through_columns(double tolerance, int max_sweeps) {
-        curvatures();
+        centers();
         std::fill(u.begin(), u.end(), 0.0);
         std::fill(T.begin(), T.end(), 0.0);
         if (k == 1) enter(0);
@@ -301,7 +316,8 @@ private:
             const double w = A.w[i] + d[i];
             if (!all && w == 0.0) continue;
             const double slope = X.dot(A.feature[i], lazy, xq[i]) + A.l2[i] * w;
-            const double move = minimiser(w, slope, h[i], A.l1[i]) - w;
+            if (w == 0.0 && std::abs(slope) <= A.l1[i]) continue;
+            const double move = minimiser(w, slope, curvature(i, l), A.l1[i]) - w;
             if (move == 0.0) continue;
             X.move(A.feature[i], center[i], move, lazy);
             d[i] += move;
@@ -362,7 +378,7 @@ private:
             }
         const double a = active.size();
         if (a == 0.0 || a > MAX_GRAM) return 2.0 * MAX_SWEEPS;
-        return std::ceil(a * (1.0 + 2.0 * a * a / std::max(entries, 1.0)) / 4.0);
+        return std::ceil(a * (Columns::in_gram(entries) + 2.0 * a * a / std::max(entries, 1.0)) / 4.0);
     }
 
     int through_gram(double tolerance) {
@@ -390,10 +406,13 @@ private:
     void form_hessian(size_t a) {
         H.assign(a * a, 0.0);
         slope.resize(a);
-        z.assign(n, 0.0);
         border.assign(a * k, 0.0);
         std::vector<double> weight(n);
-        for (size_t c = 0; c < a; ++c) slope[c] = g[active[c]];
+        std::vector<size_t> column(a);
+        for (size_t c = 0; c < a; ++c) {
+            slope[c] = g[active[c]];
+            column[c] = A.feature[active[c]];
+        }
         const auto end_of = [&](size_t c, size_t l) {
             while (c < a && static_cast<size_t>(A.klass[active[c]]) == l) ++c;
             return c;
@@ -405,20 +424,17 @@ private:
                 if (gaussian && other != l) continue;
                 const double *p = &P[l * n], *po = &P[other * n];
                 for (size_t i = 0; i < n; ++i) weight[i] = other == l ? q[l * n + i] : -D.s[i] * p[i] * po[i];
-                for (size_t c = begin; c < end; ++c) {
-                    const size_t column = A.feature[active[c]];
-                    X.scatter(column, weight.data(), z.data());
-                    for (size_t e = std::max(c, from); e < to; ++e)
-                        H[c * a + e] = H[e * a + c] = X.dot(A.feature[active[e]], z.data());
-                    if (D.intercept) border[c * k + other] = sum(z.data(), n);
-                    X.gather_out(column, z.data());
-                }
+                X.cross({&column[begin], end - begin}, {&column[from], to - from}, other == l, weight.data(),
+                        &H[begin * a + from], a);
                 if (!D.intercept) continue;
-                for (size_t e = from; e < to && other != l; ++e)
-                    border[e * k + l] = X.dot(A.feature[active[e]], weight.data());
+                for (size_t c = begin; c < end; ++c) border[c * k + other] = X.dot(column[c], weight.data());
+                for (size_t e = from; e < to; ++e) border[e * k + l] = X.dot(column[e], weight.data());
             }
         }
-        for (size_t c = 0; c < a; ++c) H[c * a + c] += A.l2[active[c]];
+        for (size_t c = 0; c < a; ++c) {
+            for (size_t e = 0; e < c; ++e) H[c * a + e] = H[e * a + c];
+            H[c * a + c] += A.l2[active[c]];
+        }
     }
 
     // The model with its intercepts at their best: the Schur complement of their block.

@@ -8,6 +8,7 @@ a multinomial with a column for each class, 1 where one further class has score 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import xlogy
 
 from .reference_evidence import climb, logistic, sequential  # noqa: F401
 
@@ -59,6 +60,33 @@ def means(F, Y, s, family, P):
     total = P.sum(axis=1) + (np.exp(-top) if family == REFERENCE else 0.0)
     P /= total[:, None]
     return float(s @ (np.log(total) + top - (Y * F).sum(axis=1)))
+
+
+def negentropy(U, Y, s, shrink, family):
+    """sum_i s_i sum_c Q_ic log Q_ic of the probabilities Q = Y + shrink U."""
+    Q = np.clip(Y + shrink * U, 0.0, 1.0)
+    total = xlogy(Q, Q).sum(axis=1)
+    if family == REFERENCE:
+        rest = np.clip(1.0 - Q.sum(axis=1), 0.0, 1.0)
+        total += xlogy(rest, rest)
+    return float(s @ total)
+
+
+def judge(W, G, l1, l2, scale, residuals):
+    """KKT residuals relative to the scale, into `residuals`; the penalty, and the shrinkages that make G feasible.
+
+    These are the largest rho <= 1 with rho |G| <= l1 wherever there is a penalty, and where l2 is 0.
+    """
+    residuals[:] = _kkt(W, G + l2 * W, l1) / scale
+    over = (np.abs(G) > l1) & ((l1 > 0) | (l2 > 0))
+    ratio = np.divide(l1, np.abs(G), where=over, out=np.ones_like(G))
+    penalty = float((l1 * np.abs(W) + l2 * W * W / 2).sum())
+    return penalty, float(ratio.min(initial=1.0)), float(ratio[l2 == 0].min(initial=1.0))
+
+
+def pull(X, R, G):
+    """X^T R, into G."""
+    G[:] = X.T @ R
 
 
 def _soft(z, threshold):

@@ -94,6 +94,50 @@ INLINE double total_of(size_t n, Term term) {
     return part[0];
 }
 
+// Four numbers that are added and multiplied at once.
+#if defined(__GNUC__)
+typedef double Four __attribute__((vector_size(32)));
+#else
+struct Four {
+    double v[4];
+    double operator[](size_t j) const { return v[j]; }
+    Four operator*(const Four& o) const { return {{v[0] * o.v[0], v[1] * o.v[1], v[2] * o.v[2], v[3] * o.v[3]}}; }
+    void operator+=(const Four& o) { for (size_t j = 0; j < 4; ++j) v[j] += o.v[j]; }
+};
+#endif
+
+INLINE void load(Four& four, const double* x) { std::memcpy(&four, x, sizeof four); }
+
+// C += A^T B for A columns a and B columns b: A B sums are kept in registers while n rows go by.
+template <size_t A, size_t B>
+INLINE void tile(const double* a, size_t lda, const double* b, size_t ldb, size_t n, double* C, size_t ldc) {
+    Four part[A][B] = {}, left[A], right;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        for (size_t c = 0; c < A; ++c) load(left[c], a + c * lda + i);
+        for (size_t e = 0; e < B; ++e) {
+            load(right, b + e * ldb + i);
+            for (size_t c = 0; c < A; ++c) part[c][e] += left[c] * right;
+        }
+    }
+    for (size_t c = 0; c < A; ++c)
+        for (size_t e = 0; e < B; ++e) {
+            const Four& p = part[c][e];
+            double total = (p[0] + p[2]) + (p[1] + p[3]);
+            for (size_t j = i; j < n; ++j) total += a[c * lda + j] * b[e * ldb + j];
+            C[c * ldc + e] += total;
+        }
+}
+
+template <size_t A>
+INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size_t nb, size_t n, double* C, size_t ldc) {
+    size_t e = 0;
+    for (; e + 4 <= nb; e += 4) tile<A, 4>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    if (nb - e == 3) tile<A, 3>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    if (nb - e == 2) tile<A, 2>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    if (nb - e == 1) tile<A, 1>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+}
+
 }  // namespace
 
 #define DEFINE_COLUMN_LOOPS(T)                                                                                   \
@@ -157,6 +201,20 @@ SIMD void dot_four(const double* const* x, const double* v, size_t n, double* pr
     products[1] = second;
     products[2] = third;
     products[3] = fourth;
+}
+
+SIMD void products(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb, size_t n, double* C,
+                   size_t ldc) {
+    size_t c = 0;
+    for (; c + 2 <= na; c += 2) strip<2>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+    if (c < na) strip<1>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+}
+
+void pull(const double* X, const double* R, size_t n, size_t d, size_t k, double* G) {
+    constexpr size_t ROWS = 2048;  // of R, which stay in the cache
+    std::fill(G, G + d * k, 0.0);
+    for (size_t first = 0; first < n; first += ROWS)
+        products(X + first, n, d, R + first, n, k, std::min(ROWS, n - first), G, k);
 }
 
 SIMD void squares(const double* __restrict X, const double* __restrict omega, const double* __restrict center, size_t n,
@@ -246,6 +304,53 @@ double means(const double* F, const double* Y, const double* s, size_t n, size_t
     if (family != GAUSSIAN) return softmax(F, Y, s, n, k, family == REFERENCE, P);
     std::copy(F, F + n * k, P);
     return squares(F, Y, s, n, k);
+}
+
+// q log q, 0 where q is not positive.
+INLINE double xlogx(double q) { return q > 0.0 ? q * fast_log(q) : 0.0; }
+
+SIMD double negentropy(const double* U, const double* Y, const double* s, double shrink, size_t n, size_t k,
+                       bool reference) {
+    double total = 0.0, sum[BLOCK], left[BLOCK];
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t rows = std::min(BLOCK, n - first);
+        for (size_t i = 0; i < rows; ++i) sum[i] = 0.0, left[i] = 1.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double *u = U + l * n + first, *y = Y + l * n + first;
+            for (size_t i = 0; i < rows; ++i) {
+                const double q = std::min(std::max(y[i] + shrink * u[i], 0.0), 1.0);
+                sum[i] += xlogx(q);
+                left[i] -= q;
+            }
+        }
+        if (reference)
+            for (size_t i = 0; i < rows; ++i) sum[i] += xlogx(std::min(left[i], 1.0));
+        const double *weight = s + first, *sums = sum;
+        total += total_of(rows, [=](size_t i) { return weight[i] * sums[i]; });
+    }
+    return total;
+}
+
+SIMD Verdict judge(const double* __restrict W, const double* __restrict G, const double* __restrict l1,
+                   const double* __restrict l2, const double* __restrict scale, size_t count,
+                   double* __restrict residuals) {
+    Verdict out;
+    double shrink = 1.0, unridged = 1.0, penalty = 0.0;
+    for (size_t i = 0; i < count; ++i) {
+        const double w = W[i], smooth = G[i] + l2[i] * w, over = std::max(std::abs(smooth) - l1[i], 0.0);
+        residuals[i] = (w == 0.0 ? over : std::abs(smooth + std::copysign(l1[i], w))) / scale[i];
+    }
+    for (size_t i = 0; i < count; ++i) {
+        if (W[i] != 0.0) penalty += l1[i] * std::abs(W[i]) + 0.5 * l2[i] * W[i] * W[i];
+        const double g = std::abs(G[i]);
+        if (!(g > l1[i])) continue;
+        if (l2[i] > 0.0) shrink = std::min(shrink, l1[i] / g);
+        else if (l1[i] > 0.0) unridged = std::min(unridged, l1[i] / g);
+    }
+    out.penalty = penalty;
+    out.unridged = unridged;
+    out.shrink = std::min(shrink, unridged);
+    return out;
 }
 
 SIMD void exponentials(const double* __restrict F, size_t n, size_t k, bool reference, double* __restrict e,

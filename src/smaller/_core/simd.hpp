@@ -23,6 +23,11 @@ SMALLER_COLUMN_LOOPS(double)
 double sum(const double* v, size_t n);
 // Products of four columns with one vector, which is read once.
 void dot_four(const double* const* x, const double* v, size_t n, double* products);
+// C[c * ldc + e] += a_c . b_e for the na columns of a and the nb columns of b, lda and ldb apart.
+void products(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb, size_t n, double* C,
+              size_t ldc);
+// G (d, k) in C order = X^T R, X (n, d) and R (n, k) in Fortran order.
+void pull(const double* X, const double* R, size_t n, size_t d, size_t k, double* G);
 // total_j += sum_i omega_i (x_ij - center_j)^2, X (n, d) in C order.
 void squares(const double* X, const double* omega, const double* center, size_t n, size_t d, double* total);
 // Squared distances of the rows of X (n, p) and of Z, given as its transpose (p, m): D (n, m), all in C order.
@@ -46,6 +51,19 @@ enum Family {
 
 // Fitted means P of the scores F and the weighted negative log-likelihood, in nats.
 double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P);
+
+// sum_i s_i sum_c Q_ic log Q_ic, Q = Y + shrink U: the conjugate of a softmax's loss, U the residuals of its means.
+double negentropy(const double* U, const double* Y, const double* s, double shrink, size_t n, size_t k, bool reference);
+
+// What a certificate needs of the weights W and the gradient G of the loss, `count` of each.
+struct Verdict {
+    double penalty = 0.0;             // sum l1 |w| + l2 w^2 / 2
+    double shrink = 1.0;              // the largest rho <= 1 with rho |g| <= l1 wherever there is a penalty
+    double unridged = 1.0;            // the same where l2 is 0
+};
+// residuals: distance of -(g + l2 w) to the subdifferential of l1 |w|, relative to scale.
+Verdict judge(const double* W, const double* G, const double* l1, const double* l2, const double* scale, size_t count,
+              double* residuals);
 
 // exp(F - row maximum) and its row totals: the state of the component-wise solver.
 void exponentials(const double* F, size_t n, size_t k, bool reference, double* e, double* total);

@@ -206,4 +206,5 @@ class AcceleratedDesign(Design):
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
         """The columns asked for, for kernels on the host."""
-        return (np.asfortranarray(self.take(rows)),), np.arange(len(rows))
+        packed, where = np.unique(rows, return_inverse=True)
+        return (np.asfortranarray(self.take(packed)),), where

@@ -124,5 +124,5 @@ class Design:
         raise NotImplementedError
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """The arrays a compiled kernel takes for these columns, and where in them each column is."""
+        """The arrays a compiled kernel takes for these columns, which may repeat, and where in them each column is."""
         raise NotImplementedError

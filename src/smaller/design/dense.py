@@ -42,6 +42,10 @@ class DenseDesign(Design):
         return F
 
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        if rows is None and R.shape[1] > 1 and self.X.dtype == np.float64 and self.X.flags.f_contiguous:
+            G = np.empty((self.d, R.shape[1]))
+            _core.pull(self.X, np.asfortranarray(R), G)  # BLAS is slow with so few columns
+            return G
         return sum(X.T @ R[part] for part, X in self._blocks(rows))
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
@@ -114,4 +118,5 @@ class DenseDesign(Design):
         """The matrix itself when its columns are contiguous, else a packed copy of the columns asked for."""
         if self.X.flags.f_contiguous:
             return (self.X,), rows
-        return (self.X.T[rows].T,), np.arange(len(rows))
+        packed, where = np.unique(rows, return_inverse=True)
+        return (self.X.T[packed].T,), where

@@ -70,4 +70,5 @@ class LazyDesign(Design):
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
         """The columns asked for, packed."""
-        return (np.asfortranarray(self.take(rows)),), np.arange(len(rows))
+        packed, where = np.unique(rows, return_inverse=True)
+        return (np.asfortranarray(self.take(packed)),), where

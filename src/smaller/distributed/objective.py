@@ -154,10 +154,10 @@ class SummedPosterior(Posterior):
 
     def _point(self, W: np.ndarray, sums: Sums, active: np.ndarray | None) -> SummedPoint:
         G = np.vstack([sums.gradient, sums.tilt]) if self.design.intercept else sums.gradient
-        value = sums.loss + self.penalty(W)
-        smooth = G + self.l2 * W
-        residuals = self.kkt(W, smooth)
-        return SummedPoint(W, smooth, residuals, value, self._gap(value, sums, residuals), active, sums)
+        verdict = self.judge(W, G)
+        value = sums.loss + verdict.penalty
+        gap = self._gap(value, sums, verdict.residuals)
+        return SummedPoint(W, G + self.l2 * W, verdict.residuals, value, gap, active, sums)
 
     def again(self, point: SummedPoint) -> SummedPoint:
         """The same weights under this prior: nothing that was summed depends on it."""

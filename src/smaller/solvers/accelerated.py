@@ -105,8 +105,8 @@ def _gradient(
     rows = np.flatnonzero(active.any(axis=1))
     G = np.zeros(objective.shape)
     G[rows] = objective.design.pull(objective.s[:, None] * (P - objective.Y), rows)
+    residuals = np.where(active, objective.judge(W, G).residuals, 0.0)
     G[rows] += objective.l2[rows] * W[rows]
-    residuals = np.where(active, objective.kkt(W, G), 0.0)
     return G, residuals
 
 

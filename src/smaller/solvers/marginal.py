@@ -12,6 +12,7 @@ certificate of the L1 problem at the strength that they found.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to 
 TRUSTED = 0.3  # only a change of log(lam) below this is
 ROUGH, PASSES = 1e-2, 50  # accuracy of the first L1 fits, and the passes over the data that each may take
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
+EXACTLY = partial(newton, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
 JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
 
 
@@ -61,7 +63,7 @@ def fixed_point(
     tol: float,
     max_iter: int,
     lam: float,
-    solve: Callable[..., Solution] = newton,
+    solve: Callable[..., Solution] = EXACTLY,
 ) -> Solution:
     """Solve the L1 problem, set lam to N / S, and again, until neither changes; secant steps speed up the end.
 
@@ -159,7 +161,11 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
     then the steepest of all is let in. Unlike the paper's, the step is that of the regularised loss and is halved until
     that loss falls, and intercepts follow every step. It starts at the L1 optimum of the strength given.
     """
-    W, F, rest = newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200).weights, None, tol
+    W, F, rest = (
+        newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200, exact=True).weights,
+        None,
+        tol,
+    )
     history, status, criteria = History(objective), Status.WANDERING, []
     for _ in range(max_iter + 1):
         W = representative(objective, W)

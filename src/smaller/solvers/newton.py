@@ -21,6 +21,7 @@ SMALLEST_WORKING_SET = 64
 STEPS_PER_PASS = 20
 POLISHED = 1e-11
 POLISH_WORK = 2_000_000
+CAREFUL = 1e-5  # who asks for less than this is not given more
 FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
 
 
@@ -31,6 +32,7 @@ def newton(
     max_iter: int,
     screen: float = 1.0,
     F: np.ndarray | None = None,
+    exact: bool = False,
 ) -> Solution:
     """Minimise to a relative duality gap of tol.
 
@@ -41,6 +43,8 @@ def newton(
         sequential strong rule of Tibshirani et al. (2012) has ``2 - previous lam / lam``.
     F : ndarray, optional
         The scores of W, where they are known.
+    exact : bool
+        Whether small problems are solved to rounding even where tol asks for little.
     """
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
@@ -54,7 +58,7 @@ def newton(
         history.note(point)
         if point.gap <= tol:
             status = Status.CONVERGED
-            polished = _polish(objective, point, tol, settle, solve)
+            polished = _polish(objective, point, tol, settle, solve) if exact or tol <= CAREFUL else point
             if polished is not point:
                 point = polished
                 history.steps.pop()
@@ -64,9 +68,9 @@ def newton(
             break
         previous = chosen
         chosen = _working_set(objective, point, screen if iteration == 0 else 1.0)
-        # A working set that had to grow will not be the last: no need to solve it well.
-        settled = np.isin(chosen, previous, assume_unique=True).all()
-        fraction = np.clip(0.3 * tol / point.gap, 1e-9, 0.1) if settled else 0.1
+        # A working set that had to grow will not be the last: no need to solve it well. One that was screened will be.
+        settled = screen < 1.0 if iteration == 0 else np.isin(chosen, previous, assume_unique=True).all()
+        fraction = np.clip(0.1 * tol / point.gap, 1e-9, 0.1) if settled else 0.1
         W, F, swept, stalled = solve(point, chosen, fraction * point.violation)
         sweeps += swept
         before = point
@@ -100,21 +104,18 @@ def _polish(objective: Posterior, point: Point, tol: float, settle: Callable, so
 
 def _working_set(objective: Posterior, point: Point, screen: float) -> np.ndarray:
     """Flat positions in W^T (class by class) of the weights to work on: the non-zero ones and the worst violators."""
-    penalised = slice(0, objective.design.d)
-    W, G, residuals = point.W[penalised], point.G[penalised], point.residuals[penalised]
-    support = W != 0
-    violating = (residuals > 0) & ~support
-    room = max(SMALLEST_WORKING_SET, 2 * int(np.count_nonzero(support)))
-    if int(np.count_nonzero(violating)) > room:
-        worst = np.where(violating, residuals, 0.0).ravel()
-        top = np.argpartition(worst, -room)[-room:]
-        violating = np.zeros(worst.shape, dtype=bool)
-        violating[top] = True
-        violating = violating.reshape(W.shape)
-    chosen = support | violating | (objective.free[penalised])
+    d, k = objective.design.d, objective.k
+    W, residuals = point.W[:d].ravel(), point.residuals[:d].ravel()
+    used = W != 0
+    support, violating = np.flatnonzero(used), np.flatnonzero((residuals > 0) & ~used)
+    room = max(SMALLEST_WORKING_SET, 2 * len(support))
+    if len(violating) > room:
+        violating = violating[np.argpartition(residuals[violating], -room)[-room:]]
+    chosen = [support, violating, objective.free_places[objective.free_places < d * k]]
     if screen < 1.0:
-        chosen |= np.abs(G) > max(screen, 0.0) * objective.l1[penalised]
-    return np.flatnonzero(chosen.T.ravel())
+        chosen.append(np.flatnonzero(np.abs(point.G[:d]) > max(screen, 0.0) * objective.l1[:d]))
+    feature, klass = np.divmod(np.concatenate(chosen), k)
+    return np.unique(klass * d + feature)
 
 
 def _solve(
@@ -123,14 +124,13 @@ def _solve(
     """Newton steps on the chosen weights until their violation is below the target."""
     d, intercept = objective.design.d, objective.design.intercept
     klass, feature = np.divmod(chosen, d) if d else (chosen, chosen)
-    rows, position = np.unique(feature, return_inverse=True)
-    columns, where = objective.design.storage(rows)
+    columns, where = objective.design.storage(feature)
     W, F = point.W.copy(), point.F.copy(order="F")
     w = W[feature, klass]
     b = W[d].copy() if intercept else np.zeros(objective.k)
     at = (feature, klass)
     _, sweeps, _, _, stalled = _core.newton(
-        *columns, float(target), STEPS_PER_PASS, FORCING, where[position].astype(np.int64), klass.astype(np.int64),
+        *columns, float(target), STEPS_PER_PASS, FORCING, where.astype(np.int64), klass.astype(np.int64),
         w, b, F, objective.Y, objective.s / objective.likelihood.noise, objective.l1[at], objective.l2[at],
         objective.scale[at], objective.likelihood.family, intercept,
     )  # fmt: skip

@@ -42,11 +42,10 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
 def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None = None) -> Point:
     """The point at W with its free weights fitted exactly, the others held: there a certificate of tol can be read."""
     point = objective.at(W, F)
-    rows = np.flatnonzero(objective.free.any(axis=1))
     for _ in range(50):
-        if point.residuals[objective.free].max(initial=0.0) <= FREE_TOLERANCE * min(1.0, 1e5 * tol):
+        if objective.free_violation(point.residuals) <= FREE_TOLERANCE * min(1.0, 1e5 * tol):
             break
-        moved = step(objective, point, rows)
+        moved = step(objective, point, np.flatnonzero(objective.free.any(axis=1)))
         if moved is None:
             break
         point = moved

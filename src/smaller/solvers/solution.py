@@ -46,7 +46,7 @@ class History:
 
     def note(self, point: Any) -> None:
         """Add a row."""
-        support = int(np.count_nonzero(point.W))
+        support = int(np.count_nonzero(point.W != 0))  # faster than of the numbers themselves
         seconds = time.perf_counter() - self.began
         self.steps.append(Step(point.value, point.violation, point.gap, support, seconds))
 
