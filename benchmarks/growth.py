@@ -1,4 +1,5 @@
-"""How our time grows with samples, features, classes and non-zeros, and what memory a fit takes beyond its input."""
+"""How our time grows with samples, features, classes and non-zeros, what a warm start and float32 save, and what memory
+a fit takes beyond its input."""
 
 import json
 import os
@@ -9,6 +10,9 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from . import problems
+from .objective import bounds
+
 TOL, FRACTION, MATTER = 1e-6, 0.1, 20  # relative duality gap; lam / lam_max; features that matter
 SIZE = {"samples": 4000, "features": 500, "classes": 5}  # where a scan does not vary it
 SCANS = {
@@ -17,6 +21,8 @@ SCANS = {
     "classes": (3, 6, 12, 24),
     "non-zeros": (10, 20, 40, 80, 160),  # in each of 10 000 rows, 20 000 columns
 }
+STARTS = ("dense", "tall", "wide", "sparse_bin")
+NEARBY = 1.1  # times lam: where a warm start comes from
 MEMORY = """
 import json, os, sys
 from benchmarks.growth import memory
@@ -25,7 +31,7 @@ print(json.dumps(memory(sys.argv[1])))
 
 
 def measure(repeats=3):
-    """Seconds and kept weights of every scan with the fitted exponents, and the memory of four layouts."""
+    """Every scan with its fitted exponent, what warm starts and float32 save, and the memory of four layouts."""
     scans = {name: scan(name, values, repeats) for name, values in SCANS.items()}
     layouts = ("dense, C order", "dense, F order", "sparse, CSR", "sparse, CSC")
     fresh = (
@@ -35,6 +41,7 @@ def measure(repeats=3):
     return {
         "load": os.getloadavg()[0],
         "scans": scans,
+        "starts": {name: starts(problems.generate(name), repeats) for name in STARTS},
         "memory": {name: json.loads(run.stdout) for name, run in zip(layouts, fresh, strict=True)},
     }
 
@@ -79,11 +86,38 @@ def timed(X, y, repeats):
 
     model, seconds = SMLR(lam=strength(X, y), fit_intercept=False, tol=TOL), []
     for _ in range(repeats):
-        start = time.process_time()
-        model.fit(X, y)
-        seconds.append(time.process_time() - start)
+        seconds.append(clocked(model, X, y))
     point = {"seconds": min(seconds), "kept": int(np.count_nonzero(model.coef_))}
     return point | ({"size": int(X.nnz)} if sp.issparse(X) else {})
+
+
+def starts(problem, repeats):
+    """Seconds of a cold fit, of one that starts at a nearby optimum, and of a cold one in float32, with its excess."""
+    from smaller import SMLR
+
+    lam = FRACTION * problem.lam_max
+    X = problem.X.tocsc() if problem.sparse else np.asfortranarray(problem.X)
+    cold, warm, single = [], [], []
+    for _ in range(repeats):
+        model = SMLR(lam=lam, fit_intercept=False, tol=TOL, warm_start=True)
+        cold.append(clocked(model, X, problem.y))
+        best = bounds(problem, weights(model, problem), lam)[0]
+        model.set_params(lam=NEARBY * lam).fit(X, problem.y)
+        warm.append(clocked(model.set_params(lam=lam), X, problem.y))
+        model = SMLR(lam=lam, fit_intercept=False, tol=TOL)
+        single.append(clocked(model, X.astype(np.float32), problem.y))
+        excess = bounds(problem, weights(model, problem), lam)[0] / best - 1
+    return {"cold": min(cold), "warm": min(warm), "float32": min(single), "excess": excess}
+
+
+def weights(model, problem):
+    return model.coef_[0] if problem.binary else model.coef_.T
+
+
+def clocked(model, X, y):
+    start = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start
 
 
 def memory(layout):

@@ -1,10 +1,13 @@
-"""What a user waits for apart from the solver: import, the first fit of a process, and a small warm fit."""
+"""What a user waits for: imports, the command, a first fit, a small warm fit, a whole cross-validation."""
 
 import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from statistics import median
+
+from smaller import datasets
 
 # In front of every script below; each prints a list of [processor, wall-clock] seconds.
 CLOCK = """
@@ -47,12 +50,34 @@ for turn in range({turns} + 5):
         seconds.append(since(start))
 print(json.dumps([seconds[5:] for seconds in times]))
 """
+CROSS_VALIDATION = """
+from smaller import SMLRCV
+from smaller.datasets import load_golub
+data = load_golub()
+model = SMLRCV(lams=100, cv=10, n_jobs=2)
+X, y = data.data[data.train], data.target[data.train]
+model.fit(X, y)
+start = now()
+model.fit(X, y)
+print(json.dumps([since(start)]))
+"""
+COMMAND = """
+import os, subprocess, sys
+before, start = os.times(), now()
+subprocess.run([sys.executable, "-m", "smaller", "--version"], check=True, capture_output=True)
+after = os.times()
+processor = after.children_user + after.children_system - before.children_user - before.children_system
+print(json.dumps([[processor, since(start)[1]]]))
+"""
 FRESH = {
     "import smaller": IMPORT.format(module="smaller"),
     "import sklearn.linear_model": IMPORT.format(module="sklearn.linear_model"),
     "import smaller after sklearn.linear_model": IMPORT_AFTER.format(module="smaller"),
     "first fit of Iris, fresh process": FIRST_FIT,
 }
+if find_spec("typer"):
+    FRESH["smaller --version, from the shell"] = COMMAND
+GOLUB = "SMLRCV on Golub, 10 folds, 100 strengths, 2 processes"
 OURS, THEIRS = "warm fit of Iris, SMLR()", "warm fit of Iris, scikit-learn's LogisticRegression()"
 
 
@@ -68,6 +93,8 @@ def measure(quick=False):
     output(FIRST_FIT)  # warms the file cache
     rounds = [{name: output(code)[0] for name, code in FRESH.items()} for _ in range(3 if quick else 9)]
     samples = {name: [times[name] for times in rounds] for name in FRESH}
+    if datasets.available()["golub"]:
+        samples[GOLUB] = [output(CROSS_VALIDATION)[0] for _ in range(1 if quick else 3)]
     samples[OURS], samples[THEIRS] = output(WARM_FIT.format(turns=20 if quick else 200))
     return {"load": os.getloadavg()[0], "times": {name: summary(times) for name, times in samples.items()}}
 

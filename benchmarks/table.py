@@ -148,6 +148,11 @@ def growth_table(growth):
         times = ", ".join(f"{point['seconds']:.3f}" for point in scan["points"])
         kept = ", ".join(str(point["kept"]) for point in scan["points"])
         lines.append(f"| {name} | {sizes} | {times} | {kept} | {scan['exponent']:.2f} |")
+    lines += ["", "| a tenth of the largest strength | cold, seconds | from 1.1 times it | float32 | its excess |"]
+    lines.append("|---|" + "---:|" * 4)
+    for name, t in growth["starts"].items():
+        cells = f"{t['cold']:.4f} | {t['warm']:.4f} | {t['float32']:.4f} | {max(t['excess'], 0.0):.0e}"
+        lines.append(f"| {name} | {cells} |")
     lines += [
         "",
         "| input | MiB of X | MiB that a fit adds at its peak | times X | 8 n m + n kept + p m doubles, MiB |",

@@ -184,14 +184,15 @@ def test_verdicts(compiled, ridge):
     assert 0 <= found[1] <= found[2] < 1
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (7, 5, 2), (100, 33, 3), (5000, 9, 7)])
-def test_products_with_few_columns(compiled, shape):
+def test_products_with_few_columns(compiled, shape, dtype):
     n, d, k = shape
     rng = np.random.default_rng(4)
-    X, R = np.asfortranarray(rng.standard_normal((n, d))), np.asfortranarray(rng.standard_normal((n, k)))
+    X, R = np.asfortranarray(rng.standard_normal((n, d)), dtype), np.asfortranarray(rng.standard_normal((n, k)))
     G = np.empty((d, k))
     compiled.pull(X, R, G)
-    np.testing.assert_allclose(G, X.T @ R, rtol=1e-12, atol=1e-11)
+    np.testing.assert_allclose(G, X.astype(np.float64).T @ R, rtol=1e-12, atol=1e-11)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

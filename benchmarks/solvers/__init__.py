@@ -32,9 +32,11 @@ def adapters():
     """Every adapter, ours first."""
     from . import (
         adelie,
+        blitz,
         celer,
         cyanure,
         glmstar,
+        glum,
         ours,
         pycasso,
         r_glmnet,
@@ -57,6 +59,8 @@ def adapters():
         sklearn_newton.NewtonCDGram,
         skglm.Skglm,
         celer.Celer,
+        blitz.Blitz,
+        glum.Glum,
         adelie.Adelie,
         adelie.AdeliePath,
         cyanure.Cyanure,

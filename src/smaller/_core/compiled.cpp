@@ -196,6 +196,11 @@ void bind_dense(nb::module_& m) {
                               const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
         return componentwise(columns(X), bound, center, visit, greedy, PASS);
     }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
+    m.def("pull", [](const Matrix<T>& X, const Matrix<double>& R, const Result& G) {
+        check_set(X.shape(0) == R.shape(0) && G.shape(0) == X.shape(1) && G.shape(1) == R.shape(1));
+        nb::gil_scoped_release released;
+        pull(X.data(), R.data(), X.shape(0), X.shape(1), R.shape(1), G.data());
+    }, EXACT, EXACT, EXACT);
     m.def("weight_moves", [](const Matrix<T>& X, MOVES) { weight_moves(columns(X), PASS_MOVES); }, EXACT, EXACT_MOVES);
 }
 
@@ -243,11 +248,6 @@ NB_MODULE(compiled, m) {
         const Verdict out = judge(W.data(), G.data(), l1.data(), l2.data(), scale.data(), W.size(), residuals.data());
         return std::make_tuple(out.penalty, out.shrink, out.unridged);
     }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT);
-    m.def("pull", [](const Matrix<double>& X, const Matrix<double>& R, const Result& G) {
-        check_set(X.shape(0) == R.shape(0) && G.shape(0) == X.shape(1) && G.shape(1) == R.shape(1));
-        nb::gil_scoped_release released;
-        pull(X.data(), R.data(), X.shape(0), X.shape(1), R.shape(1), G.data());
-    }, EXACT, EXACT, EXACT);
     m.def("distances", [](const Table& X, const Table& Zt, const Result& D) {
         check_set(X.shape(1) == Zt.shape(0) && D.shape(0) == X.shape(0) && D.shape(1) == Zt.shape(1));
         nb::gil_scoped_release released;

@@ -210,11 +210,27 @@ SIMD void products(const double* a, size_t lda, size_t na, const double* b, size
     if (c < na) strip<1>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
 }
 
+constexpr size_t PULL_ROWS = 2048;  // of R, which stay in the cache
+
 void pull(const double* X, const double* R, size_t n, size_t d, size_t k, double* G) {
-    constexpr size_t ROWS = 2048;  // of R, which stay in the cache
     std::fill(G, G + d * k, 0.0);
-    for (size_t first = 0; first < n; first += ROWS)
-        products(X + first, n, d, R + first, n, k, std::min(ROWS, n - first), G, k);
+    for (size_t first = 0; first < n; first += PULL_ROWS)
+        products(X + first, n, d, R + first, n, k, std::min(PULL_ROWS, n - first), G, k);
+}
+
+SIMD void pull(const float* X, const double* R, size_t n, size_t d, size_t k, double* G) {
+    constexpr size_t PANEL = 2;
+    double x[PANEL * PULL_ROWS];
+    std::fill(G, G + d * k, 0.0);
+    for (size_t first = 0; first < n; first += PULL_ROWS) {
+        const size_t rows = std::min(PULL_ROWS, n - first);
+        for (size_t j = 0; j < d; j += PANEL) {
+            const size_t width = std::min(PANEL, d - j);
+            for (size_t c = 0; c < width; ++c)
+                for (size_t i = 0; i < rows; ++i) x[c * PULL_ROWS + i] = X[(j + c) * n + first + i];
+            products(x, PULL_ROWS, width, R + first, n, k, rows, G + j * k, k);
+        }
+    }
 }
 
 SIMD void squares(const double* __restrict X, const double* __restrict omega, const double* __restrict center, size_t n,

@@ -28,6 +28,7 @@ void products(const double* a, size_t lda, size_t na, const double* b, size_t ld
               size_t ldc);
 // G (d, k) in C order = X^T R, X (n, d) and R (n, k) in Fortran order.
 void pull(const double* X, const double* R, size_t n, size_t d, size_t k, double* G);
+void pull(const float* X, const double* R, size_t n, size_t d, size_t k, double* G);
 // total_j += sum_i omega_i (x_ij - center_j)^2, X (n, d) in C order.
 void squares(const double* X, const double* omega, const double* center, size_t n, size_t d, double* total);
 // Squared distances of the rows of X (n, p) and of Z, given as its transpose (p, m): D (n, m), all in C order.

@@ -42,9 +42,10 @@ class DenseDesign(Design):
         return F
 
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        if rows is None and R.shape[1] > 1 and self.X.dtype == np.float64 and self.X.flags.f_contiguous:
+        single = self.X.dtype != np.float64
+        if rows is None and (single or R.shape[1] > 1) and self.X.flags.f_contiguous:
             G = np.empty((self.d, R.shape[1]))
-            _core.pull(self.X, np.asfortranarray(R), G)  # BLAS is slow with so few columns
+            _core.pull(self.X, np.asfortranarray(R), G)  # BLAS is slow with so few columns, and wants one type
             return G
         return sum(X.T @ R[part] for part, X in self._blocks(rows))
 
