@@ -199,7 +199,8 @@ private:
         Products products(some, n, omega.data(), level > 0.0);
         const std::vector<double> C = targets(products, some);
         double noise = 1.0;
-        Sequential(products, C.data(), 1, 1.0, 0.0, precisions.data(), noise, aligned).run(0.0, least, max_steps, &noise);
+        Sequential(products, C.data(), 1, 1.0, 0.0, precisions.data(), noise, aligned, aligned)
+            .run(0.0, least, max_steps, &noise);
         for (size_t a = 0; a < members.size(); ++a) at.alpha[members[a]] = precisions[a];
     }
 
@@ -227,8 +228,10 @@ private:
             const size_t out = model.rows[swap.place];
             Model start = best;
             start.alpha[out] = std::numeric_limits<double>::infinity();
-            start.alpha[swap.column] = swap.alpha;
-            start.v[swap.column] = start.v[out] * std::sqrt(products.norm[out] / products.norm[swap.column]);
+            if (swap.column < w) {
+                start.alpha[swap.column] = swap.alpha;
+                start.v[swap.column] = start.v[out] * std::sqrt(products.norm[out] / products.norm[swap.column]);
+            }
             Model next = settled(start, best.log_evidence);
             if (next.log_evidence > best.log_evidence + tol) {
                 best = std::move(next);

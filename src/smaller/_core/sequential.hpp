@@ -1,5 +1,5 @@
-// The fast sequential algorithm of Tipping & Faul (2003) on a working set: at each step the column whose addition,
-// re-estimation or deletion raises the log evidence most, with rank-one updates of the posterior.
+// The fast sequential algorithm of Tipping & Faul (2003) on a working set: at each step the column whose addition or
+// re-estimation raises the log evidence most, with rank-one updates of the posterior; deletions come first.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -90,14 +90,14 @@ class Sequential {
 public:
     // C: (w, k) the columns' products with the targets; total: number of samples, yy: the targets' sum of squares over
     // the k outputs. alpha: precisions, infinite where a column is out; they are moved.
-    // Of columns whose cosine reaches `aligned` at most one is in.
+    // Of columns whose cosine reaches `aligned` at most one stays in, and none is added that reaches `alike` with one.
     Sequential(Products& products, const double* C, size_t k, double total, double yy, double* alpha, double noise,
-               double aligned)
-        : gram(products), C(C), w(products.w), k(k), total(total), yy(yy), aligned(aligned), alpha(alpha), noise(noise),
-          S(w), Q(w * k), mu(w * k), e(w), Sigma(room * room), where(w, w) {
+               double aligned, double alike)
+        : gram(products), C(C), w(products.w), k(k), total(total), yy(yy), alike(alike), alpha(alpha), noise(noise), S(w),
+          Q(w * k), mu(w * k), e(w), Sigma(room * room), where(w, w) {
         for (size_t j = 0; j < w; ++j) {
             if (!std::isfinite(alpha[j])) continue;
-            if (is_aligned(j))
+            if (is_near(j, aligned))
                 alpha[j] = std::numeric_limits<double>::infinity();
             else
                 enter(j);
@@ -116,7 +116,7 @@ public:
                     take(action);
                     ++steps;
                 }
-                const bool turn = steps % EVERY == 0;
+                const bool turn = steps <= OFTEN || steps % EVERY == 0;
                 if (!quiet && !turn) continue;
                 const double change = floor > 0.0 ? learn_noise(floor) : 0.0;
                 if (!refresh() || (quiet && change < precise * tol)) break;
@@ -132,13 +132,13 @@ private:
         size_t column;
         double gain, alpha;
     };
-    static constexpr int EVERY = 10;
+    static constexpr int OFTEN = 10, EVERY = 5;  // the noise is learned after each of the first steps, then after some
     static constexpr double DEPENDENT = 1e-12;  // what the model leaves of a column, at which that is rounding
 
     Products& gram;
     const double* C;
     const size_t w, k;
-    const double total, yy, aligned;
+    const double total, yy, alike;
     double* alpha;
     double noise;
     std::vector<double> S, Q, mu, e;
@@ -212,7 +212,7 @@ private:
         return std::abs(std::log(noise / before));
     }
 
-    // The largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
+    // The best deletion, if there is one, else the largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
     // that is in, Sigma_jj = 1 / (alpha + s) and mu_j = q / (alpha + s).
     Action best() {
         const double infinite = std::numeric_limits<double>::infinity(), outputs = static_cast<double>(k);
@@ -223,13 +223,14 @@ private:
             double q2 = 0.0;
             for (size_t l = 0; l < k; ++l) q2 += Q[l * w + j] * Q[l * w + j];
             const bool apart = S[j] * noise > DEPENDENT * gram.norm[j];
-            if (apart && q2 > ratio * outputs * S[j] && where[j] == w && !is_aligned(j)) {
+            if (apart && q2 > ratio * outputs * S[j] && where[j] == w && !is_near(j, alike)) {
                 first = j;
                 ratio = q2 / (outputs * S[j]);
             }
         }
         Action found{w, -infinite, 0.0};
         if (first < w) found = {first, 0.5 * outputs * (ratio - 1.0 - std::log(ratio)), S[first] / (ratio - 1.0)};
+        bool deleting = false;
         for (size_t a = 0; a < active.size(); ++a) {
             const size_t j = active[a];
             const double variance = sigma(a)[a], s = (1.0 - alpha[j] * variance) / variance;
@@ -238,7 +239,9 @@ private:
             q2 /= variance * variance;
             const double theta = q2 / outputs - s, next = theta > 0.0 ? s * s / theta : infinite;
             const double gain = (theta > 0.0 ? level(next, s, q2) : 0.0) - level(alpha[j], s, q2);
-            if (gain > found.gain) found = {j, gain, next};
+            const bool leaves = std::isinf(next);
+            if (leaves > deleting || (leaves == deleting && gain > found.gain)) found = {j, gain, next};
+            deleting = deleting || leaves;
         }
         return found;
     }
@@ -248,10 +251,11 @@ private:
         return 0.5 * (q2 / (a + s) - static_cast<double>(k) * std::log1p(s / a));
     }
 
-    bool is_aligned(size_t j) const {
+    // Whether the cosine of a column with one of the model reaches so much.
+    bool is_near(size_t j, double cosine) const {
         for (size_t i : active) {
             const double g = product(i, j);
-            if (g * g >= aligned * aligned * gram.norm[i] * gram.norm[j]) return true;
+            if (g * g >= cosine * cosine * gram.norm[i] * gram.norm[j]) return true;
         }
         return false;
     }

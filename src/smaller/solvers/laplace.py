@@ -20,7 +20,6 @@ from ..laplace import BROAD, LaplaceEvidence, Mode
 from .evidence import (
     ALIGNED,
     FOLLOWED,
-    STARTS,
     STEPS,
     addition_gain,
     choose_candidates,
@@ -31,6 +30,7 @@ from .solution import Solution, Step
 
 SETTLED = 1e-2  # change of a log precision, in units of tol, at which a model is settled
 LOOSE = 1e-2  # the same, absolutely, for a model that is only a candidate
+STARTS = (8, 32)  # columns, spread over all, of further starts
 PATIENCE = 3  # rounds without a gain after which the search ends
 COARSE, WEAK = 128, 1e-3  # columns among which the search starts, and their precision
 NEAR, PRECISE = 1e-7, 1e-16  # relative accuracy of the modes on the way, and where it matters
