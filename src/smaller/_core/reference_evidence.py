@@ -8,11 +8,12 @@ NOISE_OFTEN, NOISE_EVERY = 10, 5  # the noise is learned after each of the first
 DEPENDENT = 1e-12  # what the model leaves of a column, at which that is rounding
 SLACK = 0.3  # nats that an exchange may lose before the rest is re-estimated
 ALIKE, FINE = 0.999, 1e-4  # cosine of near copies, and small gains in units of tol
+FINE_CLASSES, SCORE = 1e-3, 2.944  # the same for two classes, and log odds by which the first column is to tell them
 NEWTON, ROUNDS, LOOSE = 100, 60, 1e-2
 LOG_2PI = float(np.log(2 * np.pi))
 
 
-def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, alike=None):
+def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, alike=None, once=False):
     """Tipping & Faul (2003) on a working set: add or re-estimate the column that raises the log evidence most.
 
     Deletions come first.
@@ -20,7 +21,8 @@ def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, al
     X (n, w) are the columns, C (w, k) their products with the targets; `total` samples with sum of squares `yy`.
     alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one stays in, and
     none is added that reaches `alike` with one. The noise is learned down to `floor`, if that is positive.
-    Returns the number of steps, the last of which gained `tol`, and the noise.
+    Returns the number of steps, the last of which gained `tol`, and the noise. With `once`, it ends when a column
+    enters or leaves.
     """
     G = X.T @ X
     active = _apart(G, alpha, aligned)
@@ -30,7 +32,10 @@ def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, al
         j, gain, best = _best_step(G, C.shape[1], alpha, active, posterior, noise, alike or aligned)
         quiet = not gain >= tol
         if not quiet:
+            changed = np.isinf(alpha[j]) or np.isinf(best)
             alpha[j] = best
+            if once and changed:
+                return steps + 1, float(noise)
             active = np.flatnonzero(np.isfinite(alpha))
             steps += 1
             posterior = _posterior(G, C, alpha, active, noise)
@@ -147,13 +152,15 @@ def _first(X, C, noise):
 
 def _climbed(problem, model, options, best):
     """From a solved model, if it is the best so far, upwards until nothing gains `tol`."""
-    (X, C, *_), (_, tol, aligned, _) = problem, options
+    X, C, total, yy = problem
+    floor, tol, aligned, max_steps = options
     while model[0] > best[0]:
-        best = model
-        tries = (_settled_on(*problem, start, best[2], *options) for start in _exchanged(X, C, *best[1:]))
+        best = _, alpha, noise = model
+        starts = _exchanged(X, C, alpha, noise)
+        tries = (_settled_on(X, C, total, yy, start, noise, floor, tol, aligned, max_steps) for start in starts)
         model = next((model for model in tries if model[0] > best[0] + tol), None)
         if model is None:
-            model = _solved(*problem, *best[1:], *options, aligned, tol)
+            model = _solved(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, aligned, tol)
             if model[0] <= best[0] + tol:
                 break
     return best
@@ -185,7 +192,7 @@ def _settled_on(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
 
 
 def _exchanged(X, C, alpha, noise):
-    """Precisions with one column of the model left out or exchanged for its best replacement, where that loses little."""
+    """Precisions with one column of the model out, or exchanged for its best replacement, where that loses little."""
     inside, k = np.flatnonzero(np.isfinite(alpha)), C.shape[1]
     posterior = _posterior(X.T @ X, C, alpha, inside, noise)
     if not len(inside) or posterior is None:
@@ -225,8 +232,7 @@ def logistic(
     models, outcomes = [], []
     for start, weight in zip(precisions.T, weights.T, strict=True):
         if not np.isfinite(start).any():
-            none = np.full(X.shape[1], np.inf), np.append(np.zeros(X.shape[1]), weight[-1])
-            outcomes.append(_improved(X, data, _settled(X, data, *none, LOOSE, *options), tol, *options))
+            outcomes.append(_published(X, data, tol, *options))
             continue
         model = _settled(X[:, coarse], data, start.copy(), weight.copy(), LOOSE, *options)
         value, found, v_found = _improved(X[:, coarse], data, model, tol, *options)
@@ -235,16 +241,40 @@ def logistic(
         models.append((value, wide, v_wide))
     models.sort(key=lambda model: -model[0])
     outcomes += [_improved(X, data, model, tol, *options) for model in models[:follow]]
-    best = max(outcomes, key=lambda model: model[0])
+    ends = [_upwards(X, data, model, tol, change, *options) for model in outcomes]
+    value, alpha[:], v[:] = max(ends, key=lambda model: model[0])
+    return value
+
+
+def _upwards(X, data, best, tol, change, near, aligned, max_steps):
+    """Exchanges of a column until none gains `tol`, and settled."""
+    options = near, aligned, max_steps
     while True:
         tries = (_settled(X, data, start, weight, LOOSE, *options) for start, weight in _swapped(X, data, best))
         better = next((model for model in tries if model[0] > best[0] + tol), None)
         if better is None:
             break
         best = _improved(X, data, better, tol, *options)
-    near = min(near, 1e-4 * change * change)
-    value, alpha[:], v[:] = _settled(X, data, best[1], best[2], change, near, aligned, max_steps)
-    return value
+    return _settled(X, data, best[1], best[2], change, min(near, 1e-4 * change * change), aligned, max_steps)
+
+
+def _published(X, data, tol, near, aligned, max_steps):
+    """From the column most correlated with the labels, a new mode whenever a column enters or leaves."""
+    y, s, _, level = data
+    alpha, v = np.full(X.shape[1], np.inf), np.zeros(X.shape[1] + 1)
+    centred = X - s @ X / s.sum() if level > 0 else X
+    norm, c = s @ centred**2, (s * (2 * y - 1)) @ centred
+    j = int(np.argmax(c * c / norm))
+    v[j] = SCORE * c[j] / norm[j]
+    alpha[j] = 1 / v[j] ** 2
+    for _ in range(max_steps):
+        before = np.isfinite(alpha)
+        _, v, omega, target = _mode(X, data, alpha, v, near)
+        columns, C = _frozen(X, omega, target, level > 0)
+        sequential(columns, C, 1.0, 0.0, alpha, 1.0, 0.0, FINE_CLASSES * tol, aligned, max_steps, ALIKE, once=True)
+        if (before == np.isfinite(alpha)).all():
+            break
+    return _settled(X, data, alpha, v, LOOSE, near, aligned, max_steps)
 
 
 def _mode(X, data, alpha, v, near):

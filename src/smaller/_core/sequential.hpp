@@ -14,32 +14,44 @@
 namespace smaller {
 
 // Products of the columns of a working set, X^T diag(omega) X, a row of them computed when it is first asked for.
-// Without omega all weights are 1; with `centre` the columns are taken about their weighted means.
+// Without omega all weights are 1; with `centre` the columns are taken about their weighted means. With `target` also
+// X^T target, as `pulled`.
 class Products {
 public:
     const size_t n, w;
-    std::vector<double> norm, mean;
+    std::vector<double> norm, mean, pulled;
 
-    Products(std::vector<const double*> columns, size_t n, const double* omega, bool centre)
-        : n(n), w(columns.size()), norm(w), mean(w, 0.0), columns(std::move(columns)), omega(omega), scaled(n), rows(w) {
+    // The rows `wanted` are computed at once, in one pass over the columns.
+    Products(std::vector<const double*> columns, size_t n, const double* omega, bool centre,
+             const std::vector<size_t>& wanted = {}, const double* target = nullptr)
+        : n(n), w(columns.size()), norm(w), mean(w, 0.0), pulled(target ? w : 0), columns(std::move(columns)), omega(omega),
+          rows(w) {
         const double mass = centre ? std::max(sum(omega, n), std::numeric_limits<double>::min()) : 1.0;
-        for (size_t j = 0; j < w; ++j) {
-            const double* x = this->columns[j];
-            if (centre) mean[j] = smaller::dot(x, omega, n) / mass;
-            norm[j] = omega ? spread(x, mean[j], omega, n) : smaller::dot(x, x, n);
+        std::vector<std::vector<double>> scaled(omega ? wanted.size() : 0);
+        std::vector<const double*> z(wanted.size());
+        for (size_t a = 0; a < wanted.size(); ++a) {
+            rows[wanted[a]].resize(w);
+            if (centre) mean[wanted[a]] = smaller::dot(this->columns[wanted[a]], omega, n) / mass;
+            z[a] = weighted(wanted[a], omega ? scaled[a] : spare);
         }
+        for (size_t first = 0; first < w; first += 4) {
+            const size_t count = std::min<size_t>(4, w - first);
+            for (size_t j = first; j < first + count; ++j) {
+                const double* x = this->columns[j];
+                if (centre) mean[j] = smaller::dot(x, omega, n) / mass;
+                norm[j] = omega ? spread(x, mean[j], omega, n) : smaller::dot(x, x, n);
+            }
+            if (target) block(first, count, target, pulled.data());
+            for (size_t a = 0; a < z.size(); ++a) block(first, count, z[a], rows[wanted[a]].data());
+        }
+        for (const size_t j : wanted) rows[j][j] = norm[j];
     }
 
     // With all columns.
     const double* of(size_t j) {
         if (rows[j].empty()) {
             rows[j].resize(w);
-            const double* z = columns[j];
-            if (omega) {
-                std::fill(scaled.begin(), scaled.end(), 0.0);
-                add_weighted(scaled.data(), omega, columns[j], mean[j], 1.0, n);
-                z = scaled.data();
-            }
+            const double* z = weighted(j, spare);
             rows[j][j] = norm[j];
             size_t waiting[4], count = 0;
             for (size_t i = 0; i < w; ++i) {
@@ -76,8 +88,24 @@ public:
 private:
     const std::vector<const double*> columns;
     const double* omega;
-    std::vector<double> scaled;
+    std::vector<double> spare;
     std::vector<std::vector<double>> rows;
+
+    // A column about its mean times omega, in `room`; itself where all weights are 1.
+    const double* weighted(size_t j, std::vector<double>& room) const {
+        if (!omega) return columns[j];
+        room.assign(n, 0.0);
+        add_weighted(room.data(), omega, columns[j], mean[j], 1.0, n);
+        return room.data();
+    }
+
+    // Of up to four columns with a vector.
+    void block(size_t first, size_t count, const double* z, double* products) const {
+        if (count == 4)
+            dot_four(columns.data() + first, z, n, products + first);
+        else
+            for (size_t j = first; j < first + count; ++j) products[j] = dot(columns[j], z, n);
+    }
 };
 
 inline std::vector<const double*> each_column(const double* X, size_t n, size_t w) {
@@ -105,7 +133,8 @@ public:
     }
 
     // Steps until none gains `tol`; the noise is learned down to `floor` (0: it stays). Returns the number of steps.
-    int run(double floor, double tol, int max_steps, double* final_noise) {
+    // With `once`, only until a column enters or leaves: that is noted in alpha alone.
+    int run(double floor, double tol, int max_steps, double* final_noise, bool once = false) {
         const double precise = 1e-3;
         int steps = 0;
         if (refresh()) {
@@ -113,8 +142,12 @@ public:
                 const Action action = best();
                 const bool quiet = action.gain < tol;
                 if (!quiet) {
-                    take(action);
                     ++steps;
+                    if (once && (where[action.column] == w || std::isinf(action.alpha))) {
+                        alpha[action.column] = action.alpha;
+                        break;
+                    }
+                    take(action);
                 }
                 const bool turn = steps <= OFTEN || steps % EVERY == 0;
                 if (!quiet && !turn) continue;

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..design import Design
 from ..errors import Status
 from ..evidence import Evidence, Fit, Quality
 from ..laplace import Mode
@@ -111,11 +112,15 @@ def settled(evidence: Evidence, rows: np.ndarray, alpha: np.ndarray, noise: floa
 
 def _first(evidence: Evidence, pulled: np.ndarray) -> np.ndarray:
     """All columns, where they are few; else some spread evenly, and those most correlated with the targets."""
-    design = evidence.columns.design
-    if design.d <= SMALL or design.n * design.d <= ENTRIES:
-        return np.arange(design.d)
+    if is_small(evidence.columns.design):
+        return np.arange(evidence.columns.d)
     score = np.where(np.isfinite(evidence.columns.unit), (pulled**2).sum(axis=1), 0.0)
     return choose_candidates(score, np.finfo(float).tiny)
+
+
+def is_small(design: Design) -> bool:
+    """Whether all columns make one working set."""
+    return design.d <= SMALL or design.n * design.d <= ENTRIES
 
 
 def evenly(rows: np.ndarray, count: int) -> np.ndarray:
