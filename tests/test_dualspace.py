@@ -2,12 +2,14 @@
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.special import expit
 
 from smaller import TypeIIClassifier, TypeIIRegressor, TypeIRegressor, maximally_sparse
@@ -395,3 +397,27 @@ def test_inputs_without_a_say_leave_an_empty_classifier():
     with pytest.warns(EmptyModelWarning, match="class frequencies"):
         model = TypeIIClassifier().fit(X, y)
     assert_allclose(model.predict_proba(X), 0.5)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("p", [30, 200])
+def test_the_classifier_takes_sparse_inputs(p, m):
+    """Fewer and more columns than samples: the two sizes of its linear systems."""
+    rng = np.random.default_rng(m)
+    X = sparse.random_array((80, p), density=0.2, rng=rng, format="csr")
+    y = (3 * X[:, [0]].toarray()[:, 0] + rng.random(80) * 1.2).astype(int) % m
+    kept, dense = (TypeIIClassifier(tol=1e-10).fit(A, y) for A in (X, X.toarray()))
+    assert kept.objective_ == pytest.approx(dense.objective_, rel=1e-8)
+    assert_allclose(kept.predict_proba(X), dense.predict_proba(X.toarray()), atol=1e-4)
+
+
+def test_the_classifier_does_not_densify_sparse_inputs():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((150, 40_000), density=0.002, rng=rng, format="csc")
+    y = (X[:, :200].sum(axis=1) > 0.1).astype(int)
+    tracemalloc.start()
+    model = TypeIIClassifier(max_iter=50, tol=1e-3).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * 8 * X.shape[0] * X.shape[1]
+    assert model.n_features_in_ == 40_000

@@ -261,14 +261,13 @@ class TypeIIClassifier(Selector, ClassificationModel):
         """From no variances and from large ones, whichever ends lower."""
         columns = Columns(sample.design, sample.weight)
         unit = np.where(np.isfinite(columns.unit), columns.unit, 0.0)
-        Phi = np.sqrt(columns.s)[:, None] * columns.take(np.arange(columns.d))
         strengths = self._strengths(objective.k)
         shape = columns.d, objective.k
         starts = (np.zeros(shape), np.full(shape, 10.0 * strengths[1]))
         # A constant column beside an intercept gets a penalty that keeps it out.
         unit = np.where(unit > 0, unit, columns.total)
         found = [
-            penalised_logistic(objective, Phi, unit, strengths, start, self.tol, self.max_iter) for start in starts
+            penalised_logistic(objective, columns, unit, strengths, start, self.tol, self.max_iter) for start in starts
         ]
         best, values = min(found, key=lambda pair: pair[0].value)
         return best, values, unit
