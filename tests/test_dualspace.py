@@ -2,12 +2,14 @@
 
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from scipy.special import expit
 
 from smaller import TypeIIClassifier, TypeIIRegressor, TypeIRegressor, maximally_sparse
@@ -119,20 +121,57 @@ def test_the_objective_falls(algorithm):
     assert (np.diff(steps) <= 1e-9 * np.abs(steps[:-1])).all()
 
 
+@pytest.mark.parametrize("noise", [0.1, "learn"])
 @pytest.mark.parametrize("prior", [Power(1.0), Power(0.5), Student(2.0)], ids=repr)
-def test_priors_of_the_variances_have_one_optimum(prior):
-    """f is not 0: EM and reweighted ridge end at the same point, and the objective's slope there is 0."""
+def test_priors_of_the_variances_have_one_optimum(prior, noise):
+    """f is not 0: EM, MacKay and reweighted ridge end at the same point, and the objective's slope there is 0."""
     Phi, y = sparse_problem()
-    ends = [TypeIIRegressor(name, prior=prior, noise=0.1, tol=1e-7).fit(Phi, y) for name in ("em", "reweighted-l2")]
-    assert ends[0].objective_ == pytest.approx(ends[1].objective_, abs=1e-6)
-    assert_allclose(ends[0].coef_, ends[1].coef_, atol=1e-5)
+    names = ("em", "mackay", "reweighted-l2")
+    ends = [TypeIIRegressor(name, prior=prior, noise=noise, tol=1e-7).fit(Phi, y) for name in names]
+    for end in ends[1:]:
+        assert end.objective_ == pytest.approx(ends[0].objective_, abs=1e-6)
+        assert_allclose(end.coef_, ends[0].coef_, atol=1e-5)
     assert len(ends[0].support_) == Phi.shape[1]
 
 
-def test_algorithms_without_priors_say_which_have_them():
+class Increasing:
+    """f(gamma) = rate gamma: h(z) = min_gamma z / gamma + log gamma + rate gamma."""
+
+    rate = 0.7
+
+    def gamma(self, z):
+        return (np.sqrt(1 + 4 * self.rate * z) - 1) / (2 * self.rate)
+
+    def h(self, z):
+        gamma = np.maximum(self.gamma(z), 1e-300)
+        return z / gamma + np.log(gamma) + self.rate * gamma
+
+    def slope(self, z):
+        with np.errstate(divide="ignore"):
+            return 1 / self.gamma(z)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("others", [("mackay", "reweighted-l2"), pytest.param(("em",), marks=pytest.mark.slow)])
+def test_a_prior_whose_f_increases_suits_reweighted_l1_as_well(others, k):
+    """Such a prior keeps the solution sparse, and its tangent raises the weights of the lasso by f'."""
+    Phi, y = sparse_problem(n=30, m=12, k=k)
+    names = (*others, "reweighted-l1")
+    ends = [TypeIIRegressor(name, prior=Increasing(), noise=0.1, tol=1e-4).fit(Phi, y) for name in names]
+    without = TypeIIRegressor("reweighted-l1", noise=0.1).fit(Phi, y)
+    for end in ends[1:]:
+        assert end.objective_ == pytest.approx(ends[0].objective_, abs=1e-5)
+        assert_allclose(end.coef_, ends[0].coef_, atol=1e-3)
+    assert len(ends[-1].support_) < Phi.shape[1]
+    assert not np.allclose(ends[-1].coef_, without.coef_, atol=1e-3)
+
+
+def test_algorithms_that_a_prior_does_not_suit_say_why():
     Phi, y = sparse_problem()
-    with pytest.raises(ValueError, match="'em', 'reweighted-l2'"):
-        TypeIIRegressor("mackay", prior="laplace").fit(Phi, y)
+    with pytest.raises(ValueError, match="column by column"):
+        TypeIIRegressor("fast", prior="laplace").fit(Phi, y)
+    with pytest.raises(ValueError, match=r"linear in \|x\|"):
+        TypeIIRegressor("reweighted-l1", prior="laplace").fit(Phi, y)
 
 
 def test_noise_that_collapses_is_held_and_said():
@@ -395,3 +434,27 @@ def test_inputs_without_a_say_leave_an_empty_classifier():
     with pytest.warns(EmptyModelWarning, match="class frequencies"):
         model = TypeIIClassifier().fit(X, y)
     assert_allclose(model.predict_proba(X), 0.5)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("p", [30, 200])
+def test_the_classifier_takes_sparse_inputs(p, m):
+    """Fewer and more columns than samples: the two sizes of its linear systems."""
+    rng = np.random.default_rng(m)
+    X = sparse.random_array((80, p), density=0.2, rng=rng, format="csr")
+    y = (3 * X[:, [0]].toarray()[:, 0] + rng.random(80) * 1.2).astype(int) % m
+    kept, dense = (TypeIIClassifier(tol=1e-10).fit(A, y) for A in (X, X.toarray()))
+    assert kept.objective_ == pytest.approx(dense.objective_, rel=1e-8)
+    assert_allclose(kept.predict_proba(X), dense.predict_proba(X.toarray()), atol=1e-4)
+
+
+def test_the_classifier_does_not_densify_sparse_inputs():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((150, 40_000), density=0.002, rng=rng, format="csc")
+    y = (X[:, :200].sum(axis=1) > 0.1).astype(int)
+    tracemalloc.start()
+    model = TypeIIClassifier(max_iter=50, tol=1e-3).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * 8 * X.shape[0] * X.shape[1]
+    assert model.n_features_in_ == 40_000

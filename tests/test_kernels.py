@@ -70,6 +70,7 @@ def test_the_sequential_algorithm_takes_the_same_steps(compiled, k, learn, start
         alpha = np.full(20, start)
         steps, noise = kernel(X, C, 50.0, yy, alpha, 0.05, 1e-9 if learn else 0.0, 1e-6, 1 - 1e-9, 2000)
         assert not np.isfinite(alpha[[3, 7]]).all()
+        alpha[[3, 7]] = alpha[[3, 7]].min()  # which of the copies is in, rounding decides
         ends.append((steps, noise, alpha))
     assert ends[0][0] == ends[1][0] < 2000
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-8)
@@ -91,9 +92,9 @@ def bumps(n, seed):
 def test_the_search_for_evidence_ends_where_its_twin_does(compiled, k, learn):
     """On columns at random, which leave no doubt which of them are in; among bumps there are many maxima."""
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((60, 60))
+    X = rng.standard_normal((150, 60))
     X = np.asfortranarray(X / np.linalg.norm(X, axis=0))
-    Z = X[:, [3, 10, 30]] @ (2 + rng.random((3, k))) + 0.1 * rng.standard_normal((60, k))
+    Z = X[:, [3, 10, 30]] @ (2 + rng.random((3, k))) + 0.1 * rng.standard_normal((150, k))
     C, yy = np.asfortranarray(X.T @ Z), float((Z**2).sum())
     coarse = np.arange(0, 60, 3)
     precisions = np.full((20, 2), np.inf, order="F")
@@ -102,7 +103,7 @@ def test_the_search_for_evidence_ends_where_its_twin_does(compiled, k, learn):
     ends = []
     for kernel in (compiled.climb, reference.climb):
         alpha = np.empty(60)
-        noise, value = kernel(X, C, 60.0, yy, *begin, alpha, 2, 1e-9 if learn else 0.0, 1e-3, 1 - 1e-9, 10_000)
+        noise, value = kernel(X, C, 150.0, yy, *begin, alpha, 2, 1e-9 if learn else 0.0, 1e-3, 1 - 1e-9, 10_000)
         assert np.isfinite(alpha[[3, 10, 30]]).all()
         ends.append((noise, value))
     assert ends[0][1] == pytest.approx(ends[1][1], abs=2e-3)  # steps that gain less than 1e-3 are not taken

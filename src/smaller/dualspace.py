@@ -10,18 +10,18 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .encoding import centred_offset, one_hot, split
-from .errors import ConvergenceWarning, EmptyModelWarning, choose, warn
+from .errors import ConvergenceWarning, EmptyModelWarning, warn
 from .estimator import ClassificationModel, Sample
 from .evidence import Columns, Evidence
 from .likelihoods import Multinomial
 from .objective import Posterior
-from .priors import Jeffreys, Laplace, as_scale_mixture
+from .priors import Laplace, as_scale_mixture
 from .regression import POSITIVE, VarianceModel
 from .selecting import Selector
 from .solvers import Solution
 from .solvers.evidence import fast
 from .solvers.sparsest import penalised_logistic
-from .solvers.variances import ANY_PRIOR, RULES, reweighted_l1, type_one, type_two
+from .solvers.variances import RULES, check_prior, reweighted_l1, type_one, type_two
 
 ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
 
@@ -101,7 +101,8 @@ class TypeIIRegressor(VarianceModel):
         The sequential algorithm of Tipping & Faul (2003); EM; MacKay's update; reweighted ridge; reweighted lasso (of
         whole rows, for several targets). The last four start from all columns.
     prior : {"jeffreys", "laplace", "gaussian", "student", "lp"} or object, default="jeffreys"
-        Whose f it is; "jeffreys" has f = 0. Any other needs the algorithm "em" or "reweighted-l2".
+        Whose f it is; "jeffreys" has f = 0. With any other the algorithm is "em", "mackay" or "reweighted-l2"; or, if
+        f is concave and increases, which only an object of your own may have, "reweighted-l1".
     noise : "learn" or float, default="learn"
     basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
     fit_intercept : bool, default=True
@@ -156,11 +157,10 @@ class TypeIIRegressor(VarianceModel):
 
     def _maximise(self, evidence: Evidence) -> Solution:
         prior, name = as_scale_mixture(self.prior), self.algorithm
-        if not isinstance(prior, Jeffreys):
-            choose(f"algorithm with prior={self.prior!r}", name, ANY_PRIOR)
+        check_prior(prior, name)
         arguments = evidence, self._noise(), self.tol, self.max_iter or ALGORITHMS[name]
         if name == "reweighted-l1":
-            return reweighted_l1(*arguments)
+            return reweighted_l1(*arguments, prior)
         return type_two(*arguments, name, prior) if name in RULES else fast(*arguments)
 
 
@@ -261,14 +261,13 @@ class TypeIIClassifier(Selector, ClassificationModel):
         """From no variances and from large ones, whichever ends lower."""
         columns = Columns(sample.design, sample.weight)
         unit = np.where(np.isfinite(columns.unit), columns.unit, 0.0)
-        Phi = np.sqrt(columns.s)[:, None] * columns.take(np.arange(columns.d))
         strengths = self._strengths(objective.k)
         shape = columns.d, objective.k
         starts = (np.zeros(shape), np.full(shape, 10.0 * strengths[1]))
         # A constant column beside an intercept gets a penalty that keeps it out.
         unit = np.where(unit > 0, unit, columns.total)
         found = [
-            penalised_logistic(objective, Phi, unit, strengths, start, self.tol, self.max_iter) for start in starts
+            penalised_logistic(objective, columns, unit, strengths, start, self.tol, self.max_iter) for start in starts
         ]
         best, values = min(found, key=lambda pair: pair[0].value)
         return best, values, unit

@@ -53,6 +53,17 @@ class Columns:
         Phi /= self.unit[rows]
         return Phi
 
+    def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Weighted products of some columns with others, both sorted; sparse ones stay sparse."""
+        if self.design.centred:
+            return (self.take(left).T * self.s) @ self.take(right)
+        K = self.design.cross(self.s, left, right) - self.total * np.outer(self.center[left], self.center[right])
+        return K / np.outer(self.unit[left], self.unit[right])
+
+    def outer(self, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Phi Gamma Phi^T of some columns times the square roots of the weights, (n, n)."""
+        return self.design.outer(np.sqrt(self.s), self.center[rows], gamma / self.unit[rows] ** 2, rows)
+
     def pull(self, R: np.ndarray) -> np.ndarray:
         """Their products with R (n, r), all columns: (d, r)."""
         G = self.design.pull(R)[: self.d]

@@ -97,7 +97,7 @@ std::tuple<int, double> sequential(const Matrix<double>& X, const Matrix<double>
     check_set(C.shape(0) == w && alpha.shape(0) == w);
     nb::gil_scoped_release released;
     Products products(each_column(X.data(), n, w), n, nullptr, false);
-    Sequential solver(products, C.data(), C.shape(1), total, yy, alpha.data(), noise, aligned);
+    Sequential solver(products, C.data(), C.shape(1), total, yy, alpha.data(), noise, aligned, aligned);
     double found = noise;
     const int steps = solver.run(floor, tol, max_steps, &found);
     return {steps, found};

@@ -28,62 +28,55 @@ public:
         : gram(gram), C(std::move(C)), w(gram.w), k(k), total(total), yy(yy), floor(floor), tol(tol), aligned(aligned),
           max_steps(max_steps) {}
 
-    // The sequential algorithm from a model.
-    Model solve(const Model& start) {
-        std::vector<double> alpha(w, std::numeric_limits<double>::infinity());
-        for (size_t a = 0; a < start.rows.size(); ++a) alpha[start.rows[a]] = start.alpha[a];
+    // The column most correlated with the targets, at its best precision: what the algorithm as published starts from.
+    Model first(double noise) const {
         Model model;
-        model.noise = start.noise;
-        Sequential(gram, C.data(), k, total, yy, alpha.data(), start.noise, aligned)
-            .run(floor, tol, max_steps, &model.noise);
-        for (size_t j = 0; j < w; ++j)
-            if (std::isfinite(alpha[j])) {
-                model.rows.push_back(j);
-                model.alpha.push_back(alpha[j]);
+        model.noise = noise;
+        size_t column = 0;
+        double top = 0.0;
+        for (size_t j = 0; j < w; ++j) {
+            double q2 = 0.0;
+            for (size_t l = 0; l < k; ++l) q2 += C[l * w + j] * C[l * w + j];
+            if (q2 > top * gram.norm[j]) {
+                top = q2 / gram.norm[j];
+                column = j;
             }
-        Fit fit;
-        if (posterior(model, fit)) model.value = fit.value;
+        }
+        const double ratio = top / (noise * static_cast<double>(k)), s = w ? gram.norm[column] / noise : 0.0;
+        if (ratio > 1.0) {
+            model.rows = {column};
+            model.alpha = {s / (ratio - 1.0)};
+        }
         return model;
     }
 
-    // Solves from a model and keeps the outcome if it is the best so far; true where it is better by `tol`.
-    bool consider(const Model& start) {
-        Model model = solve(start);
-        const bool better = model.value > best.value + tol;
-        if (model.value > best.value) best = std::move(model);
-        return better;
-    }
+    // The sequential algorithm from a model, settled; no near copies of its columns are added.
+    Model solve(const Model& start) { return solve(start, ALIKE, tol); }
 
-    // The same, with the outcome settled before it is compared.
-    void consider_settled(const Model& start) {
-        Model before = std::move(best);
-        best = solve(start);
-        settle();
-        if (before.value > best.value) best = std::move(before);
-    }
+    // The same as published: from one column, to small gains.
+    Model solve_first(double noise) { return solve(first(noise), ALIKE, FINE * tol); }
 
-    // From the best so far upwards until nothing gains `tol`.
-    void climb() {
+    // Climbs from a solved model, if it is the best so far, until nothing gains `tol`.
+    void climb(Model model) {
+        if (model.value <= best.value) return;
         for (int round = 0; round < ROUNDS; ++round) {
-            if (exchange()) continue;
-            settle();
-            const Model settled = best;
-            if (!consider(settled)) {
-                best = settled;
-                break;
-            }
+            if (exchange(model)) continue;
+            Model next = solve(model, aligned, tol);
+            if (next.value <= model.value + tol) break;
+            model = std::move(next);
         }
-        settle();
+        best = std::move(model);
     }
 
     const Model& found() const { return best; }
 
     struct Swap {
-        size_t place, column;  // position in the model, and the column that takes it
+        size_t place, column;  // position in the model, and the column that takes it; none where that is w
         double alpha, gain;
     };
 
-    // For each column of a model the best one to take its place, where that loses little; the best first.
+    // For each column of a model the best one to take its place, and its mere loss, where that loses little; the best
+    // first.
     std::vector<Swap> exchanges(const Model& model);
 
 private:
@@ -94,7 +87,9 @@ private:
     static constexpr int ROUNDS = 100, NEWTON = 200, HALVINGS = 12;
     static constexpr double SETTLED = 1e-2;  // slopes of a settled model, in units of tol
     static constexpr double LONGEST = 3.0;   // step in the logarithm of a precision
-    static constexpr double SLACK = 0.03;     // nats that an exchange may lose before the rest is re-estimated
+    static constexpr double SLACK = 0.3;     // nats that an exchange may lose before the rest is re-estimated
+    static constexpr double PROSPECT = 2.0;  // times what a step promises, what the evidence of a model may still rise
+    static constexpr double ALIKE = 0.999, FINE = 1e-4;  // cosine of near copies, and small gains in units of tol
 
     Products& gram;
     const std::vector<double> C;
@@ -102,6 +97,22 @@ private:
     const double total, yy, floor, tol, aligned;
     const int max_steps;
     Model best;
+
+    Model solve(const Model& start, double alike, double least) {
+        std::vector<double> alpha(w, std::numeric_limits<double>::infinity());
+        for (size_t a = 0; a < start.rows.size(); ++a) alpha[start.rows[a]] = start.alpha[a];
+        Model model;
+        model.noise = start.noise;
+        Sequential(gram, C.data(), k, total, yy, alpha.data(), start.noise, aligned, alike)
+            .run(floor, least, max_steps, &model.noise);
+        for (size_t j = 0; j < w; ++j)
+            if (std::isfinite(alpha[j])) {
+                model.rows.push_back(j);
+                model.alpha.push_back(alpha[j]);
+            }
+        settle(model);
+        return model;
+    }
 
     bool posterior(const Model& model, Fit& fit) {
         const size_t M = model.rows.size();
@@ -145,65 +156,69 @@ private:
         return total_square;
     }
 
-    // Newton's method on the log precisions and the log noise; columns that are better out are deleted.
-    void settle() {
+    // Newton's method on the log precisions and the log noise; columns that are better out are deleted. A model without
+    // prospect of the evidence that is wanted is given up.
+    void settle(Model& model, double wanted = -std::numeric_limits<double>::infinity()) {
         Fit fit;
-        if (!posterior(best, fit)) return;
+        if (!posterior(model, fit)) return;
         for (int step = 0; step < NEWTON; ++step) {
-            if (drop_worst(fit)) {
-                if (!posterior(best, fit)) return;
-                best.value = fit.value;
+            if (drop_worst(model, fit)) {
+                if (!posterior(model, fit)) return;
                 continue;
             }
-            const std::vector<double> g = gradient(fit);
+            const std::vector<double> g = gradient(model, fit);
             double steepest = 0.0;
             for (const double x : g) steepest = std::max(steepest, std::abs(x));
-            if (steepest <= SETTLED * tol || !advance(fit, g)) break;
+            if (steepest <= SETTLED * tol || !advance(model, fit, g, wanted)) break;
         }
-        best.value = fit.value;
+        model.value = fit.value;
     }
 
-    bool drop_worst(const Fit& fit) {
-        const size_t M = best.rows.size();
+    bool drop_worst(Model& model, const Fit& fit) const {
+        const size_t M = model.rows.size();
         const double outputs = static_cast<double>(k);
         size_t worst = M;
         double least = std::numeric_limits<double>::infinity();
         for (size_t a = 0; a < M; ++a) {
-            const double variance = fit.Sigma[a * M + a], s = (1.0 - best.alpha[a] * variance) / variance;
+            const double variance = fit.Sigma[a * M + a], s = (1.0 - model.alpha[a] * variance) / variance;
             const double q2 = square(fit, M, a) / (variance * variance);
             if (q2 > outputs * s) continue;
-            const double loss = 0.5 * (q2 / (best.alpha[a] + s) - outputs * std::log1p(s / best.alpha[a]));
+            const double loss = 0.5 * (q2 / (model.alpha[a] + s) - outputs * std::log1p(s / model.alpha[a]));
             if (loss < least) {
                 least = loss;
                 worst = a;
             }
         }
         if (worst == M) return false;
-        best.rows.erase(best.rows.begin() + static_cast<std::ptrdiff_t>(worst));
-        best.alpha.erase(best.alpha.begin() + static_cast<std::ptrdiff_t>(worst));
+        remove(model, worst);
         return true;
     }
 
+    static void remove(Model& model, size_t place) {
+        model.rows.erase(model.rows.begin() + static_cast<std::ptrdiff_t>(place));
+        model.alpha.erase(model.alpha.begin() + static_cast<std::ptrdiff_t>(place));
+    }
+
     // Of the log evidence in the log precisions, and last in the log noise where that is free.
-    std::vector<double> gradient(const Fit& fit) const {
-        const size_t M = best.rows.size();
+    std::vector<double> gradient(const Model& model, const Fit& fit) const {
+        const size_t M = model.rows.size();
         const double outputs = static_cast<double>(k);
         std::vector<double> g(M + 1);
         double determined = 0.0;
         for (size_t a = 0; a < M; ++a) {
-            const double share = 1.0 - best.alpha[a] * fit.Sigma[a * M + a];
+            const double share = 1.0 - model.alpha[a] * fit.Sigma[a * M + a];
             determined += share;
-            g[a] = 0.5 * (outputs * share - best.alpha[a] * square(fit, M, a));
+            g[a] = 0.5 * (outputs * share - model.alpha[a] * square(fit, M, a));
         }
-        g[M] = 0.5 * (fit.misfit / best.noise - outputs * (total - determined));
-        if (floor == 0.0 || (best.noise <= floor * (1.0 + 1e-12) && g[M] <= 0.0)) g[M] = 0.0;
+        g[M] = 0.5 * (fit.misfit / model.noise - outputs * (total - determined));
+        if (floor == 0.0 || (model.noise <= floor * (1.0 + 1e-12) && g[M] <= 0.0)) g[M] = 0.0;
         return g;
     }
 
-    std::vector<double> hessian(const Fit& fit) const {
-        const size_t M = best.rows.size(), m = M + 1;
+    std::vector<double> hessian(const Model& model, const Fit& fit) const {
+        const size_t M = model.rows.size(), m = M + 1;
         const double outputs = static_cast<double>(k);
-        const std::vector<double>& alpha = best.alpha;
+        const std::vector<double>& alpha = model.alpha;
         std::vector<double> H(m * m), shift(M * k), inner(M * M);
         for (size_t a = 0; a < M; ++a) {
             for (size_t l = 0; l < k; ++l)  // d mean / d log beta
@@ -226,14 +241,14 @@ private:
             trace += alpha[a] * (own - twice);
             moved += alpha[a] * cross;
         }
-        H[M * m + M] = -0.5 * (fit.misfit / best.noise - 2.0 * moved + outputs * trace);
+        H[M * m + M] = -0.5 * (fit.misfit / model.noise - 2.0 * moved + outputs * trace);
         return H;
     }
 
     // Newton's direction where the evidence is concave, else towards MacKay's re-estimates, alpha = k share / |mu|^2.
-    std::vector<double> direction(const Fit& fit, const std::vector<double>& g) const {
-        const size_t M = best.rows.size(), m = g[M] != 0.0 ? M + 1 : M;
-        const std::vector<double> H = hessian(fit);
+    std::vector<double> direction(const Model& model, const Fit& fit, const std::vector<double>& g) const {
+        const size_t M = model.rows.size(), m = g[M] != 0.0 ? M + 1 : M;
+        const std::vector<double> H = hessian(model, fit);
         std::vector<double> L(m * m), step(M + 1, 0.0);
         for (size_t a = 0; a < m; ++a)
             for (size_t b = 0; b < m; ++b) L[a * m + b] = -H[a * (M + 1) + b];
@@ -244,12 +259,12 @@ private:
             const double outputs = static_cast<double>(k), tiny = 1e-300;
             double determined = 0.0;
             for (size_t a = 0; a < M; ++a) {
-                const double share = 1.0 - best.alpha[a] * fit.Sigma[a * M + a];
+                const double share = 1.0 - model.alpha[a] * fit.Sigma[a * M + a];
                 determined += share;
-                step[a] = std::log(std::max(outputs * share, tiny) / std::max(best.alpha[a] * square(fit, M, a), tiny));
+                step[a] = std::log(std::max(outputs * share, tiny) / std::max(model.alpha[a] * square(fit, M, a), tiny));
             }
             const double left = outputs * (total - determined);
-            if (m > M) step[M] = left > 0.0 ? std::log(std::max(fit.misfit, tiny) / (left * best.noise)) : -1.0;
+            if (m > M) step[M] = left > 0.0 ? std::log(std::max(fit.misfit, tiny) / (left * model.noise)) : -1.0;
         }
         double longest = 0.0;
         for (const double x : step) longest = std::max(longest, std::abs(x));
@@ -259,9 +274,9 @@ private:
     }
 
     // The first of ever shorter steps that raises the evidence, or near its top does not lower it.
-    bool advance(Fit& fit, const std::vector<double>& g) {
-        std::vector<double> step = direction(fit, g);
-        const size_t M = best.rows.size();
+    bool advance(Model& model, Fit& fit, const std::vector<double>& g, double wanted) {
+        std::vector<double> step = direction(model, fit, g);
+        const size_t M = model.rows.size();
         double rise = std::inner_product(g.begin(), g.end(), step.begin(), 0.0);
         if (!(rise > 0.0)) {
             double steepest = 1.0;
@@ -269,40 +284,38 @@ private:
             for (size_t a = 0; a <= M; ++a) step[a] = g[a] / steepest;
             rise = std::inner_product(g.begin(), g.end(), step.begin(), 0.0);
         }
-        const Model before = best;
+        if (fit.value + PROSPECT * rise < wanted) return false;
+        const Model before = model;
         double length = 1.0;
         for (int halving = 0; halving < HALVINGS; ++halving, length *= 0.5) {
-            for (size_t a = 0; a < M; ++a) best.alpha[a] = before.alpha[a] * std::exp(length * step[a]);
-            best.noise = std::max(floor, before.noise * std::exp(length * step[M]));
+            for (size_t a = 0; a < M; ++a) model.alpha[a] = before.alpha[a] * std::exp(length * step[a]);
+            model.noise = std::max(floor, before.noise * std::exp(length * step[M]));
             Fit moved;
-            if (posterior(best, moved) && moved.value >= fit.value + 1e-4 * length * rise - 1e-13 * std::abs(fit.value)) {
+            if (posterior(model, moved) && moved.value >= fit.value + 1e-4 * length * rise - 1e-13 * std::abs(fit.value)) {
                 fit = std::move(moved);
                 return true;
             }
         }
-        best = before;
+        model = before;
         return false;
     }
 
-    // The exchanges that promise to gain, all at once, then each by itself; true where one gained `tol`. What an exchange
-    // promises leaves the other precisions and the noise as they are: those that promise a small loss are tried too.
-    bool exchange() {
-        const std::vector<Swap> swaps = exchanges(best);
-        const Model model = best;
-        const auto tried = [&](size_t first, size_t last) {
-            Model start = model;
-            for (size_t i = first; i < last; ++i) {
-                start.rows[swaps[i].place] = swaps[i].column;
-                start.alpha[swaps[i].place] = swaps[i].alpha;
+    // The first exchange whose settled model gains `tol`. What an exchange promises leaves the other precisions and the
+    // noise as they are: those that promise a loss are tried too.
+    bool exchange(Model& model) {
+        for (const Swap& swap : exchanges(model)) {
+            Model next = model;
+            if (swap.column == w) {
+                remove(next, swap.place);
+            } else {
+                next.rows[swap.place] = swap.column;
+                next.alpha[swap.place] = swap.alpha;
             }
-            return consider(start);
-        };
-        size_t promising = 0;
-        while (promising < swaps.size() && swaps[promising].gain >= tol) ++promising;
-        if (promising > 1 && tried(0, promising)) return true;
-        for (size_t i = 0; i < swaps.size(); ++i) {
-            if (tried(i, i + 1)) return true;
-            best = model;
+            settle(next, model.value + tol);
+            if (next.value > model.value + tol) {
+                model = std::move(next);
+                return true;
+            }
         }
         return false;
     }
@@ -344,24 +357,21 @@ inline std::vector<Climb::Swap> Climb::exchanges(const Model& model) {
         }
     }
     for (size_t a = 0; a < M; ++a) {
-        if (!(top[a] > 1.0)) continue;
         const double variance = fit.Sigma[a * M + a], s = (1.0 - model.alpha[a] * variance) / variance;
         const double now = 0.5 * (square(fit, M, a) / variance - outputs * std::log1p(s / model.alpha[a]));
+        if (-now >= -SLACK) found.push_back({a, w, 0.0, -now});
+        if (!(top[a] > 1.0)) continue;
         const double gain = 0.5 * outputs * (top[a] - 1.0 - std::log(top[a])) - now;
         if (gain >= -SLACK) found.push_back({a, column[a], sparsity[a] / (top[a] - 1.0), gain});
     }
     std::sort(found.begin(), found.end(), [](const Swap& x, const Swap& y) { return x.gain > y.gain; });
-    std::vector<Swap> distinct;
-    for (const Swap& swap : found) {
-        const auto same = [&](const Swap& other) { return other.column == swap.column; };
-        if (std::none_of(distinct.begin(), distinct.end(), same)) distinct.push_back(swap);
-    }
-    return distinct;
+    return found;
 }
 
-// The best model on the columns X (n, w): from no column, and from several models on some of the columns, `coarse`, each
-// given by precisions (infinite where a column is out) and noise, solved on those first; the best `follow` of their
-// outcomes are solved on all columns, and from the best of all the search climbs on.
+// The best model on the columns X (n, w): from the column most correlated with the targets, where a start has none, and
+// from several models on some of the columns, `coarse`, each given by precisions (infinite where a column is out) and
+// noise, solved on those first; the best `follow` of their outcomes are solved on all columns. From each of these the
+// search climbs on.
 inline Climb::Model climb_from(const double* X, const double* C, size_t n, size_t w, size_t k, double total, double yy,
                                const std::vector<size_t>& coarse, const double* precisions, const double* noises,
                                size_t starts, size_t follow, double floor, double tol, double aligned, int max_steps) {
@@ -385,15 +395,14 @@ inline Climb::Model climb_from(const double* X, const double* C, size_t n, size_
                 start.alpha.push_back(precisions[i * few + j]);
             }
         if (start.rows.empty()) {
-            whole.consider_settled(start);
+            whole.climb(whole.solve_first(start.noise));
             continue;
         }
         models.push_back(rough.solve(start));
         for (size_t& row : models.back().rows) row = coarse[row];
     }
     std::sort(models.begin(), models.end(), [](const auto& x, const auto& y) { return x.value > y.value; });
-    for (size_t i = 0; i < std::min(follow, models.size()); ++i) whole.consider_settled(models[i]);
-    whole.climb();
+    for (size_t i = 0; i < std::min(follow, models.size()); ++i) whole.climb(whole.solve(models[i]));
     return whole.found();
 }
 

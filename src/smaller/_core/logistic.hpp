@@ -60,6 +60,23 @@ public:
         return at.log_evidence > start.log_evidence ? at : start;
     }
 
+    // The sequential algorithm as published: from the column most correlated with the labels, a new mode whenever a column
+    // enters or leaves, no near copies, to small gains.
+    Model published() {
+        at = first();
+        mode(near);
+        std::vector<size_t> all(w);
+        std::iota(all.begin(), all.end(), size_t{0});
+        for (int round = 0; round < max_steps; ++round) {
+            const std::vector<size_t> before = rows;
+            if (!drop_worst()) reestimate(all, FINE * tol, ALIKE, true);
+            mode(near);
+            if (rows == before) break;
+        }
+        settle(LOOSE, near, -std::numeric_limits<double>::infinity());
+        return at;
+    }
+
     // From an improved model upwards until nothing gains `tol`, and settled so that no log precision changes by `change`.
     Model climbed(Model best, double change) {
         for (int round = 0; round < CLIMBS && exchange(best); ++round) best = improved(best);
@@ -72,6 +89,8 @@ public:
 private:
     static constexpr int NEWTON = 100, HALVINGS = 30, PROPOSALS = 8, ROUNDS = 60, CLIMBS = 100;
     static constexpr double PROSPECT = 5.0;  // times its last rise, what the evidence of a model may still rise
+    static constexpr double ALIKE = 0.999, FINE = 1e-3;  // cosine of near copies, and small gains in units of tol
+    static constexpr double SCORE = 2.944;                // log odds by which the first column is to tell the labels
     static constexpr double PRECISE = 1e-9, LOG_2PI = 1.8378770664093453;
 
     const std::vector<const double*> columns;
@@ -187,30 +206,76 @@ private:
         }
     }
 
-    // The sequential algorithm on some columns, the curvature held.
-    void reestimate(const std::vector<size_t>& members, double least) {
+    // The column most correlated with the labels, with the weight that least squares gives it.
+    Model first() {
+        Model model{std::vector<double>(w, std::numeric_limits<double>::infinity()), std::vector<double>(w + 1, 0.0)};
+        for (size_t i = 0; i < n; ++i) scratch[i] = s[i] * (2.0 * y[i] - 1.0);
+        const Products products(columns, n, s, level > 0.0, {}, scratch.data());
+        const double whole = sum(scratch.data(), n);
+        size_t column = 0;
+        double top = 0.0, weight = 0.0;
+        for (size_t j = 0; j < w; ++j) {
+            const double c = products.pulled[j] - products.mean[j] * whole;
+            if (c * c > top * products.norm[j]) {
+                top = c * c / products.norm[j];
+                weight = SCORE * c / products.norm[j];
+                column = j;
+            }
+        }
+        if (top > 0.0) {
+            model.v[column] = weight;
+            model.alpha[column] = 1.0 / (weight * weight);
+        }
+        return model;
+    }
+
+    // The column of the mode that had best leave, if any, leaves: of those with q^2 <= s the one that gains most.
+    bool drop_worst() {
+        const size_t M = rows.size(), q = M + (level > 0.0);
+        std::vector<double> U(q * q);
+        invert_factor(L.data(), q, U.data());
+        size_t worst = w;
+        double least = std::numeric_limits<double>::infinity();
+        for (size_t a = 0; a < M; ++a) {
+            const double alpha = at.alpha[rows[a]], variance = short_dot(U.data() + a * q + a, U.data() + a * q + a, q - a);
+            const double s = (1.0 - alpha * variance) / variance, mean = at.v[rows[a]] / variance;
+            const double level_now = 0.5 * (mean * mean / (alpha + s) - std::log1p(s / alpha));
+            if (mean * mean <= s && level_now < least) {
+                least = level_now;
+                worst = rows[a];
+            }
+        }
+        if (worst == w || M == 1) return false;
+        at.alpha[worst] = std::numeric_limits<double>::infinity();
+        return true;
+    }
+
+    // The sequential algorithm on some columns, the curvature held; with `once`, until a column enters or leaves.
+    void reestimate(const std::vector<size_t>& members, double least, double alike = 1.0, bool once = false) {
         curve();
         std::vector<const double*> some;
         std::vector<double> precisions;
+        std::vector<size_t> inside;
         for (const size_t j : members) {
+            if (std::isfinite(at.alpha[j])) inside.push_back(some.size());
             some.push_back(columns[j]);
             precisions.push_back(at.alpha[j]);
         }
-        Products products(some, n, omega.data(), level > 0.0);
-        const std::vector<double> C = targets(products, some);
+        Products products = frozen(std::move(some), inside);
         double noise = 1.0;
-        Sequential(products, C.data(), 1, 1.0, 0.0, precisions.data(), noise, aligned).run(0.0, least, max_steps, &noise);
+        Sequential(products, products.pulled.data(), 1, 1.0, 0.0, precisions.data(), noise, aligned, std::min(aligned, alike))
+            .run(0.0, least, max_steps, &noise, once);
         for (size_t a = 0; a < members.size(); ++a) at.alpha[members[a]] = precisions[a];
     }
 
-    // Products of columns with the targets of the Gaussian problem that has the curvature and the residual of the mode;
-    // the intercept is eliminated by centring.
-    std::vector<double> targets(const Products& products, const std::vector<const double*>& some) {
+    // The Gaussian problem that has the curvature and the residual of the mode: products of columns with each other, and
+    // with its targets; the intercept is eliminated by centring.
+    Products frozen(std::vector<const double*> some, const std::vector<size_t>& inside) {
         for (size_t i = 0; i < n; ++i) scratch[i] = omega[i] * F[i] + residual[i];
+        Products products(std::move(some), n, omega.data(), level > 0.0, inside, scratch.data());
         const double whole = sum(scratch.data(), n);
-        std::vector<double> C(some.size());
-        for (size_t a = 0; a < some.size(); ++a) C[a] = dot(some[a], scratch.data(), n) - products.mean[a] * whole;
-        return C;
+        for (size_t a = 0; a < products.w; ++a) products.pulled[a] -= products.mean[a] * whole;
+        return products;
     }
 
     // One column of the model for another, each tried by itself; true where that gained `tol`.
@@ -218,17 +283,19 @@ private:
         at = best;
         mode(near);
         curve();
-        Products products(columns, n, omega.data(), level > 0.0);
-        Climb frozen(products, targets(products, columns), 1, 1.0, 0.0, 0.0, tol, aligned, max_steps);
+        Products products = frozen(columns, rows);
+        Climb held(products, products.pulled, 1, 1.0, 0.0, 0.0, tol, aligned, max_steps);
         Climb::Model model;
         model.rows = rows;
         for (const size_t j : rows) model.alpha.push_back(at.alpha[j]);
-        for (const Climb::Swap& swap : frozen.exchanges(model)) {
+        for (const Climb::Swap& swap : held.exchanges(model)) {
             const size_t out = model.rows[swap.place];
             Model start = best;
             start.alpha[out] = std::numeric_limits<double>::infinity();
-            start.alpha[swap.column] = swap.alpha;
-            start.v[swap.column] = start.v[out] * std::sqrt(products.norm[out] / products.norm[swap.column]);
+            if (swap.column < w) {
+                start.alpha[swap.column] = swap.alpha;
+                start.v[swap.column] = start.v[out] * std::sqrt(products.norm[out] / products.norm[swap.column]);
+            }
             Model next = settled(start, best.log_evidence);
             if (next.log_evidence > best.log_evidence + tol) {
                 best = std::move(next);
@@ -239,8 +306,8 @@ private:
     }
 };
 
-// The best model on the columns X (n, w), as climb_from finds it for Gaussian data: from no column, from several starts on
-// some columns and the best `follow` of them on all, and from the best of these upwards.
+// The best model on the columns X (n, w), as climb_from finds it for Gaussian data: as published, where a start has no
+// column, from several starts on some columns and the best `follow` of them on all, and from each of these upwards.
 inline Logistic::Model logistic_from(const double* X, const double* y, const double* s, const double* offset, size_t n,
                                      size_t w, double level, const std::vector<size_t>& coarse, const double* precisions,
                                      const double* weights, size_t starts, size_t follow, double tol, double change,
@@ -264,7 +331,7 @@ inline Logistic::Model logistic_from(const double* X, const double* y, const dou
         }
         model.v[w] = start.v[few];
         if (empty)
-            found.push_back(whole.improved(whole.settled(model)));
+            found.push_back(whole.published());
         else
             models.push_back(std::move(model));
     }
@@ -272,7 +339,8 @@ inline Logistic::Model logistic_from(const double* X, const double* y, const dou
     std::sort(models.begin(), models.end(), better);
     for (size_t i = 0; i < std::min(follow, models.size()); ++i)
         found.push_back(few < w ? whole.improved(models[i]) : models[i]);
-    return whole.climbed(*std::min_element(found.begin(), found.end(), better), change);
+    for (Logistic::Model& model : found) model = whole.climbed(model, change);
+    return *std::min_element(found.begin(), found.end(), better);
 }
 
 }  // namespace smaller

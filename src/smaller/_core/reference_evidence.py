@@ -4,34 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-NOISE_EVERY = 10  # steps of the sequential algorithm between two estimates of the noise
+NOISE_OFTEN, NOISE_EVERY = 10, 5  # the noise is learned after each of the first steps, then after some
 DEPENDENT = 1e-12  # what the model leaves of a column, at which that is rounding
-SLACK = 0.03  # nats that an exchange may lose before the rest is re-estimated
+SLACK = 0.3  # nats that an exchange may lose before the rest is re-estimated
+ALIKE, FINE = 0.999, 1e-4  # cosine of near copies, and small gains in units of tol
+FINE_CLASSES, SCORE = 1e-3, 2.944  # the same for two classes, and log odds by which the first column is to tell them
 NEWTON, ROUNDS, LOOSE = 100, 60, 1e-2
 LOG_2PI = float(np.log(2 * np.pi))
 
 
-def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
-    """Tipping & Faul (2003) on a working set: add, re-estimate or delete the column that raises the log evidence most.
+def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, alike=None, once=False):
+    """Tipping & Faul (2003) on a working set: add or re-estimate the column that raises the log evidence most.
+
+    Deletions come first.
 
     X (n, w) are the columns, C (w, k) their products with the targets; `total` samples with sum of squares `yy`.
-    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one is
-    in. The noise is learned down to `floor`, if that is positive.
-    Returns the number of steps, the last of which gained `tol`, and the noise.
+    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one stays in, and
+    none is added that reaches `alike` with one. The noise is learned down to `floor`, if that is positive.
+    Returns the number of steps, the last of which gained `tol`, and the noise. With `once`, it ends when a column
+    enters or leaves.
     """
     G = X.T @ X
     active = _apart(G, alpha, aligned)
     steps = 0
     posterior = _posterior(G, C, alpha, active, noise)
     while posterior and steps < max_steps:
-        j, gain, best = _best_step(G, C.shape[1], alpha, active, posterior, noise, aligned)
+        j, gain, best = _best_step(G, C.shape[1], alpha, active, posterior, noise, alike or aligned)
         quiet = not gain >= tol
         if not quiet:
+            changed = np.isinf(alpha[j]) or np.isinf(best)
             alpha[j] = best
+            if once and changed:
+                return steps + 1, float(noise)
             active = np.flatnonzero(np.isfinite(alpha))
             steps += 1
             posterior = _posterior(G, C, alpha, active, noise)
-            if steps % NOISE_EVERY:
+            if steps > NOISE_OFTEN and steps % NOISE_EVERY:
                 continue
         before = noise
         if floor > 0 and posterior:
@@ -70,7 +78,7 @@ def _posterior(G, C, alpha, active, noise):
     return Sigma, mu, S, Q
 
 
-def _best_step(G, k, alpha, active, posterior, noise, aligned):
+def _best_step(G, k, alpha, active, posterior, noise, alike):
     """Column, gain and new precision of the best step (eqs. 18-21)."""
     Sigma, mu, s, Q = posterior
     variance = np.diag(Sigma)
@@ -80,13 +88,14 @@ def _best_step(G, k, alpha, active, posterior, noise, aligned):
     theta = q2 / k - s
     unit = np.sqrt(np.diag(G))
     dependent = s * noise <= DEPENDENT * np.diag(G)
-    near = (G[:, active] ** 2 >= (aligned * np.outer(unit, unit[active])) ** 2).any(axis=1)
+    near = (G[:, active] ** 2 >= (alike * np.outer(unit, unit[active])) ** 2).any(axis=1)
     near[active] = False
     with np.errstate(divide="ignore", invalid="ignore"):
         new = np.where(theta > 0, s * s / theta, np.inf)
         gain = _level(new, s, q2, k) - _level(alpha, s, q2, k)
     gain[near | (np.isinf(alpha) & ((theta <= 0) | dependent))] = -np.inf
-    j = int(np.argmax(gain))
+    leaving = np.isfinite(alpha) & (theta <= 0)
+    j = int(np.argmax(np.where(leaving, gain, -np.inf) if leaving.any() else gain))
     return j, gain[j], new[j]
 
 
@@ -105,42 +114,72 @@ def _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor):
 
 
 def climb(X, C, total, yy, coarse, precisions, noises, alpha, follow, floor, tol, aligned, max_steps):
-    """The best model on the columns X (n, w), from none of them, and from several starts on the columns `coarse`.
+    """The best model on the columns X (n, w), from the one most correlated with the targets, where a start has none.
 
-    The best `follow` of these are solved on all columns; then a column of the model is exchanged for another until
-    nothing gains `tol`.
+    Other starts are solved on the columns `coarse`, and the best `follow` of them on all. From each of these a column
+    of the model is exchanged for another, or leaves, until nothing gains `tol`.
 
     `precisions` (len(coarse), starts), infinite where a column is out, and `noises` are the starts; alpha (w,) receives
     the precisions found. Returns the noise and the log evidence less k total log(2 pi) / 2.
     """
-    options = floor, tol, aligned, max_steps
-    models, outcomes = [], []
+    problem, options = (X, C, total, yy), (floor, tol, aligned, max_steps)
+    models, best = [], (-np.inf, np.full(X.shape[1], np.inf), 1.0)
     for start, noise in zip(precisions.T, noises, strict=True):
         if not np.isfinite(start).any():
-            outcomes.append(_solved(X, C, total, yy, np.full(X.shape[1], np.inf), noise, *options))
+            first = _solved(*problem, _first(X, C, noise), noise, *options, ALIKE, FINE * tol)
+            best = _climbed(problem, first, options, best)
             continue
-        value, found, noise = _solved(X[:, coarse], C[coarse], total, yy, start, noise, *options)
+        value, found, noise = _solved(X[:, coarse], C[coarse], total, yy, start, noise, *options, ALIKE, tol)
         wide = np.full(X.shape[1], np.inf)
         wide[coarse] = found
         models.append((value, wide, noise))
     models.sort(key=lambda model: -model[0])
-    outcomes += [_solved(X, C, total, yy, wide, noise, *options) for _, wide, noise in models[:follow]]
-    best = max(outcomes, key=lambda model: model[0])
-    while True:
-        tries = (_solved(X, C, total, yy, start, best[2], *options) for start in _exchanged(X, C, *best[1:]))
-        better = next((model for model in tries if model[0] > best[0] + tol), None)
-        if better is None:
-            break
-        best = better
-    _, start, noise = best
-    value, alpha[:], noise = _solved(X, C, total, yy, start, noise, floor, 1e-5 * tol**2, aligned, max_steps)
+    for _, wide, noise in models[:follow]:
+        best = _climbed(problem, _solved(*problem, wide, noise, *options, ALIKE, tol), options, best)
+    value, alpha[:], noise = best
     return noise, value
 
 
-def _solved(X, C, total, yy, start, noise, floor, tol, aligned, max_steps):
-    """The sequential algorithm from precisions: log evidence, precisions and noise."""
+def _first(X, C, noise):
+    """Precisions with the column most correlated with the targets in, at its best."""
+    norm, k = (X * X).sum(axis=0), C.shape[1]
+    alpha, ratio = np.full(X.shape[1], np.inf), (C * C).sum(axis=1) / norm / (noise * k)
+    j = int(np.argmax(ratio))
+    if ratio[j] > 1:
+        alpha[j] = norm[j] / noise / (ratio[j] - 1)
+    return alpha
+
+
+def _climbed(problem, model, options, best):
+    """From a solved model, if it is the best so far, upwards until nothing gains `tol`."""
+    X, C, total, yy = problem
+    floor, tol, aligned, max_steps = options
+    while model[0] > best[0]:
+        best = _, alpha, noise = model
+        starts = _exchanged(X, C, alpha, noise)
+        tries = (_settled_on(X, C, total, yy, start, noise, floor, tol, aligned, max_steps) for start in starts)
+        model = next((model for model in tries if model[0] > best[0] + tol), None)
+        if model is None:
+            model = _solved(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, aligned, tol)
+            if model[0] <= best[0] + tol:
+                break
+    return best
+
+
+def _solved(X, C, total, yy, start, noise, floor, tol, aligned, max_steps, alike, least):
+    """The sequential algorithm from precisions, settled: log evidence, precisions and noise."""
     alpha = np.array(start)
-    _, noise = sequential(X, C, total, yy, alpha, float(noise), floor, tol, aligned, max_steps)
+    _, noise = sequential(X, C, total, yy, alpha, float(noise), floor, least, aligned, max_steps, alike)
+    return _settled_on(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps)
+
+
+def _settled_on(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
+    """The same on no other columns than those of the model, to the top."""
+    alpha, inside = np.array(alpha), np.flatnonzero(np.isfinite(alpha))
+    few = alpha[inside]
+    problem = X[:, inside], C[inside], total, yy
+    _, noise = sequential(*problem, few, float(noise), floor, 1e-3 * FINE * tol, aligned, max_steps)
+    alpha[inside] = few
     inside = np.flatnonzero(np.isfinite(alpha))
     Phi, c = X[:, inside], C[inside]
     H = Phi.T @ Phi / noise + np.diag(alpha[inside])
@@ -153,7 +192,7 @@ def _solved(X, C, total, yy, start, noise, floor, tol, aligned, max_steps):
 
 
 def _exchanged(X, C, alpha, noise):
-    """Precisions with one column of the model exchanged for its best replacement, where that loses little."""
+    """Precisions with one column of the model out, or exchanged for its best replacement, where that loses little."""
     inside, k = np.flatnonzero(np.isfinite(alpha)), C.shape[1]
     posterior = _posterior(X.T @ X, C, alpha, inside, noise)
     if not len(inside) or posterior is None:
@@ -170,11 +209,14 @@ def _exchanged(X, C, alpha, noise):
     best = ratio.argmax(axis=0)
     top = ratio[best, np.arange(len(inside))]
     gain = np.where(top > 1, 0.5 * k * (top - 1 - np.log(np.maximum(top, 1.0))), 0.0) - now
-    for a in np.argsort(-gain):
-        if gain[a] >= -SLACK and top[a] > 1:
+    offers = [(-now[a], a, None) for a in range(len(inside))]
+    offers += [(gain[a], a, best[a]) for a in range(len(inside)) if top[a] > 1]
+    for offered, a, column in sorted(offers, key=lambda offer: -offer[0]):
+        if offered >= -SLACK:
             start = alpha.copy()
             start[inside[a]] = np.inf
-            start[best[a]] = out[best[a], a] / (top[a] - 1)
+            if column is not None:
+                start[column] = out[column, a] / (top[a] - 1)
             yield start
 
 
@@ -190,8 +232,7 @@ def logistic(
     models, outcomes = [], []
     for start, weight in zip(precisions.T, weights.T, strict=True):
         if not np.isfinite(start).any():
-            none = np.full(X.shape[1], np.inf), np.append(np.zeros(X.shape[1]), weight[-1])
-            outcomes.append(_improved(X, data, _settled(X, data, *none, LOOSE, *options), tol, *options))
+            outcomes.append(_published(X, data, tol, *options))
             continue
         model = _settled(X[:, coarse], data, start.copy(), weight.copy(), LOOSE, *options)
         value, found, v_found = _improved(X[:, coarse], data, model, tol, *options)
@@ -200,16 +241,40 @@ def logistic(
         models.append((value, wide, v_wide))
     models.sort(key=lambda model: -model[0])
     outcomes += [_improved(X, data, model, tol, *options) for model in models[:follow]]
-    best = max(outcomes, key=lambda model: model[0])
+    ends = [_upwards(X, data, model, tol, change, *options) for model in outcomes]
+    value, alpha[:], v[:] = max(ends, key=lambda model: model[0])
+    return value
+
+
+def _upwards(X, data, best, tol, change, near, aligned, max_steps):
+    """Exchanges of a column until none gains `tol`, and settled."""
+    options = near, aligned, max_steps
     while True:
         tries = (_settled(X, data, start, weight, LOOSE, *options) for start, weight in _swapped(X, data, best))
         better = next((model for model in tries if model[0] > best[0] + tol), None)
         if better is None:
             break
         best = _improved(X, data, better, tol, *options)
-    near = min(near, 1e-4 * change * change)
-    value, alpha[:], v[:] = _settled(X, data, best[1], best[2], change, near, aligned, max_steps)
-    return value
+    return _settled(X, data, best[1], best[2], change, min(near, 1e-4 * change * change), aligned, max_steps)
+
+
+def _published(X, data, tol, near, aligned, max_steps):
+    """From the column most correlated with the labels, a new mode whenever a column enters or leaves."""
+    y, s, _, level = data
+    alpha, v = np.full(X.shape[1], np.inf), np.zeros(X.shape[1] + 1)
+    centred = X - s @ X / s.sum() if level > 0 else X
+    norm, c = s @ centred**2, (s * (2 * y - 1)) @ centred
+    j = int(np.argmax(c * c / norm))
+    v[j] = SCORE * c[j] / norm[j]
+    alpha[j] = 1 / v[j] ** 2
+    for _ in range(max_steps):
+        before = np.isfinite(alpha)
+        _, v, omega, target = _mode(X, data, alpha, v, near)
+        columns, C = _frozen(X, omega, target, level > 0)
+        sequential(columns, C, 1.0, 0.0, alpha, 1.0, 0.0, FINE_CLASSES * tol, aligned, max_steps, ALIKE, once=True)
+        if (before == np.isfinite(alpha)).all():
+            break
+    return _settled(X, data, alpha, v, LOOSE, near, aligned, max_steps)
 
 
 def _mode(X, data, alpha, v, near):

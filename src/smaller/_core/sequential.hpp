@@ -1,5 +1,5 @@
-// The fast sequential algorithm of Tipping & Faul (2003) on a working set: at each step the column whose addition,
-// re-estimation or deletion raises the log evidence most, with rank-one updates of the posterior.
+// The fast sequential algorithm of Tipping & Faul (2003) on a working set: at each step the column whose addition or
+// re-estimation raises the log evidence most, with rank-one updates of the posterior; deletions come first.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,32 +14,44 @@
 namespace smaller {
 
 // Products of the columns of a working set, X^T diag(omega) X, a row of them computed when it is first asked for.
-// Without omega all weights are 1; with `centre` the columns are taken about their weighted means.
+// Without omega all weights are 1; with `centre` the columns are taken about their weighted means. With `target` also
+// X^T target, as `pulled`.
 class Products {
 public:
     const size_t n, w;
-    std::vector<double> norm, mean;
+    std::vector<double> norm, mean, pulled;
 
-    Products(std::vector<const double*> columns, size_t n, const double* omega, bool centre)
-        : n(n), w(columns.size()), norm(w), mean(w, 0.0), columns(std::move(columns)), omega(omega), scaled(n), rows(w) {
+    // The rows `wanted` are computed at once, in one pass over the columns.
+    Products(std::vector<const double*> columns, size_t n, const double* omega, bool centre,
+             const std::vector<size_t>& wanted = {}, const double* target = nullptr)
+        : n(n), w(columns.size()), norm(w), mean(w, 0.0), pulled(target ? w : 0), columns(std::move(columns)), omega(omega),
+          rows(w) {
         const double mass = centre ? std::max(sum(omega, n), std::numeric_limits<double>::min()) : 1.0;
-        for (size_t j = 0; j < w; ++j) {
-            const double* x = this->columns[j];
-            if (centre) mean[j] = smaller::dot(x, omega, n) / mass;
-            norm[j] = omega ? spread(x, mean[j], omega, n) : smaller::dot(x, x, n);
+        std::vector<std::vector<double>> scaled(omega ? wanted.size() : 0);
+        std::vector<const double*> z(wanted.size());
+        for (size_t a = 0; a < wanted.size(); ++a) {
+            rows[wanted[a]].resize(w);
+            if (centre) mean[wanted[a]] = smaller::dot(this->columns[wanted[a]], omega, n) / mass;
+            z[a] = weighted(wanted[a], omega ? scaled[a] : spare);
         }
+        for (size_t first = 0; first < w; first += 4) {
+            const size_t count = std::min<size_t>(4, w - first);
+            for (size_t j = first; j < first + count; ++j) {
+                const double* x = this->columns[j];
+                if (centre) mean[j] = smaller::dot(x, omega, n) / mass;
+                norm[j] = omega ? spread(x, mean[j], omega, n) : smaller::dot(x, x, n);
+            }
+            if (target) block(first, count, target, pulled.data());
+            for (size_t a = 0; a < z.size(); ++a) block(first, count, z[a], rows[wanted[a]].data());
+        }
+        for (const size_t j : wanted) rows[j][j] = norm[j];
     }
 
     // With all columns.
     const double* of(size_t j) {
         if (rows[j].empty()) {
             rows[j].resize(w);
-            const double* z = columns[j];
-            if (omega) {
-                std::fill(scaled.begin(), scaled.end(), 0.0);
-                add_weighted(scaled.data(), omega, columns[j], mean[j], 1.0, n);
-                z = scaled.data();
-            }
+            const double* z = weighted(j, spare);
             rows[j][j] = norm[j];
             size_t waiting[4], count = 0;
             for (size_t i = 0; i < w; ++i) {
@@ -76,8 +88,24 @@ public:
 private:
     const std::vector<const double*> columns;
     const double* omega;
-    std::vector<double> scaled;
+    std::vector<double> spare;
     std::vector<std::vector<double>> rows;
+
+    // A column about its mean times omega, in `room`; itself where all weights are 1.
+    const double* weighted(size_t j, std::vector<double>& room) const {
+        if (!omega) return columns[j];
+        room.assign(n, 0.0);
+        add_weighted(room.data(), omega, columns[j], mean[j], 1.0, n);
+        return room.data();
+    }
+
+    // Of up to four columns with a vector.
+    void block(size_t first, size_t count, const double* z, double* products) const {
+        if (count == 4)
+            dot_four(columns.data() + first, z, n, products + first);
+        else
+            for (size_t j = first; j < first + count; ++j) products[j] = dot(columns[j], z, n);
+    }
 };
 
 inline std::vector<const double*> each_column(const double* X, size_t n, size_t w) {
@@ -90,14 +118,14 @@ class Sequential {
 public:
     // C: (w, k) the columns' products with the targets; total: number of samples, yy: the targets' sum of squares over
     // the k outputs. alpha: precisions, infinite where a column is out; they are moved.
-    // Of columns whose cosine reaches `aligned` at most one is in.
+    // Of columns whose cosine reaches `aligned` at most one stays in, and none is added that reaches `alike` with one.
     Sequential(Products& products, const double* C, size_t k, double total, double yy, double* alpha, double noise,
-               double aligned)
-        : gram(products), C(C), w(products.w), k(k), total(total), yy(yy), aligned(aligned), alpha(alpha), noise(noise),
-          S(w), Q(w * k), mu(w * k), e(w), Sigma(room * room), where(w, w) {
+               double aligned, double alike)
+        : gram(products), C(C), w(products.w), k(k), total(total), yy(yy), alike(alike), alpha(alpha), noise(noise), S(w),
+          Q(w * k), mu(w * k), e(w), Sigma(room * room), where(w, w) {
         for (size_t j = 0; j < w; ++j) {
             if (!std::isfinite(alpha[j])) continue;
-            if (is_aligned(j))
+            if (is_near(j, aligned))
                 alpha[j] = std::numeric_limits<double>::infinity();
             else
                 enter(j);
@@ -105,7 +133,8 @@ public:
     }
 
     // Steps until none gains `tol`; the noise is learned down to `floor` (0: it stays). Returns the number of steps.
-    int run(double floor, double tol, int max_steps, double* final_noise) {
+    // With `once`, only until a column enters or leaves: that is noted in alpha alone.
+    int run(double floor, double tol, int max_steps, double* final_noise, bool once = false) {
         const double precise = 1e-3;
         int steps = 0;
         if (refresh()) {
@@ -113,10 +142,14 @@ public:
                 const Action action = best();
                 const bool quiet = action.gain < tol;
                 if (!quiet) {
-                    take(action);
                     ++steps;
+                    if (once && (where[action.column] == w || std::isinf(action.alpha))) {
+                        alpha[action.column] = action.alpha;
+                        break;
+                    }
+                    take(action);
                 }
-                const bool turn = steps % EVERY == 0;
+                const bool turn = steps <= OFTEN || steps % EVERY == 0;
                 if (!quiet && !turn) continue;
                 const double change = floor > 0.0 ? learn_noise(floor) : 0.0;
                 if (!refresh() || (quiet && change < precise * tol)) break;
@@ -132,13 +165,13 @@ private:
         size_t column;
         double gain, alpha;
     };
-    static constexpr int EVERY = 10;
+    static constexpr int OFTEN = 10, EVERY = 5;  // the noise is learned after each of the first steps, then after some
     static constexpr double DEPENDENT = 1e-12;  // what the model leaves of a column, at which that is rounding
 
     Products& gram;
     const double* C;
     const size_t w, k;
-    const double total, yy, aligned;
+    const double total, yy, alike;
     double* alpha;
     double noise;
     std::vector<double> S, Q, mu, e;
@@ -212,7 +245,7 @@ private:
         return std::abs(std::log(noise / before));
     }
 
-    // The largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
+    // The best deletion, if there is one, else the largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
     // that is in, Sigma_jj = 1 / (alpha + s) and mu_j = q / (alpha + s).
     Action best() {
         const double infinite = std::numeric_limits<double>::infinity(), outputs = static_cast<double>(k);
@@ -223,13 +256,14 @@ private:
             double q2 = 0.0;
             for (size_t l = 0; l < k; ++l) q2 += Q[l * w + j] * Q[l * w + j];
             const bool apart = S[j] * noise > DEPENDENT * gram.norm[j];
-            if (apart && q2 > ratio * outputs * S[j] && where[j] == w && !is_aligned(j)) {
+            if (apart && q2 > ratio * outputs * S[j] && where[j] == w && !is_near(j, alike)) {
                 first = j;
                 ratio = q2 / (outputs * S[j]);
             }
         }
         Action found{w, -infinite, 0.0};
         if (first < w) found = {first, 0.5 * outputs * (ratio - 1.0 - std::log(ratio)), S[first] / (ratio - 1.0)};
+        bool deleting = false;
         for (size_t a = 0; a < active.size(); ++a) {
             const size_t j = active[a];
             const double variance = sigma(a)[a], s = (1.0 - alpha[j] * variance) / variance;
@@ -238,7 +272,9 @@ private:
             q2 /= variance * variance;
             const double theta = q2 / outputs - s, next = theta > 0.0 ? s * s / theta : infinite;
             const double gain = (theta > 0.0 ? level(next, s, q2) : 0.0) - level(alpha[j], s, q2);
-            if (gain > found.gain) found = {j, gain, next};
+            const bool leaves = std::isinf(next);
+            if (leaves > deleting || (leaves == deleting && gain > found.gain)) found = {j, gain, next};
+            deleting = deleting || leaves;
         }
         return found;
     }
@@ -248,10 +284,11 @@ private:
         return 0.5 * (q2 / (a + s) - static_cast<double>(k) * std::log1p(s / a));
     }
 
-    bool is_aligned(size_t j) const {
+    // Whether the cosine of a column with one of the model reaches so much.
+    bool is_near(size_t j, double cosine) const {
         for (size_t i : active) {
             const double g = product(i, j);
-            if (g * g >= aligned * aligned * gram.norm[i] * gram.norm[j]) return true;
+            if (g * g >= cosine * cosine * gram.norm[i] * gram.norm[j]) return true;
         }
         return false;
     }

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from ..design import Design
 from ..errors import Status
 from ..evidence import Evidence, Fit, Quality
 from ..laplace import Mode
@@ -21,9 +22,10 @@ from .solution import Solution, Step
 
 ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
 FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' variance
-SMALL = 300  # so many columns make one working set
+SMALL, ENTRIES = 300, 1 << 21  # so many columns, or numbers in them, make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
-STARTS = (8, 32)  # columns, spread over all, of further starts
+FIRST = 0.01  # of the targets' variance: the noise that the algorithm as published starts from
+STARTS = (16,)  # columns, spread over all, of further starts
 COARSE = 32  # columns on which the starts are solved first
 FOLLOWED = 1  # of their outcomes, those that are solved on the whole working set
 FEW, SLACK = 8, 0.5  # columns nominated in the place of one, and the nats that this may lose before all is re-estimated
@@ -33,18 +35,17 @@ STEPS = 10_000  # of the sequential algorithm in one working set
 def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, others: Iterable[Fit] = ()) -> Solution:
     """Add, re-estimate, delete (Tipping & Faul 2003) until no step gains `tol` nats; noise=None is learned.
 
-    The first working set is solved from the empty model and from several with columns spread over all, and the best
-    evidence kept: there are many maxima, and one column at a time the algorithm may not see that two together help.
-    `others` are further models to go on from.
+    The first working set is solved as published, from the column most correlated with the targets, and from columns
+    spread over all, and the best evidence kept: there are many maxima, and one column at a time the algorithm may not
+    see that two together help. `others` are further models to go on from.
     """
     began = time.perf_counter()
     floor = FLOOR * evidence.variance if noise is None else 0.0
     pulled = evidence.pull_targets()
-    first = max(evidence.variance, np.finfo(float).tiny) if noise is None else noise
     rows = _first(evidence, pulled)
     coarse = rows if len(rows) <= SPREAD + BEST else evenly(rows, COARSE)
     further = [(other.rows, other.alpha, other.noise) for other in others]
-    starts = [*_spread(evidence, coarse, first), *further]
+    starts = [*_spread(evidence, coarse, noise), *further]
     coarse = np.unique(np.concatenate([coarse, *(start[0] for start in starts)]))
     fit = _best_on(evidence, rows, evidence.take(rows), pulled, coarse, starts, floor, tol, FOLLOWED + len(further))
     history = [_note(evidence, fit, floor, began)]
@@ -111,10 +112,15 @@ def settled(evidence: Evidence, rows: np.ndarray, alpha: np.ndarray, noise: floa
 
 def _first(evidence: Evidence, pulled: np.ndarray) -> np.ndarray:
     """All columns, where they are few; else some spread evenly, and those most correlated with the targets."""
-    if evidence.columns.d <= SMALL:
+    if is_small(evidence.columns.design):
         return np.arange(evidence.columns.d)
     score = np.where(np.isfinite(evidence.columns.unit), (pulled**2).sum(axis=1), 0.0)
     return choose_candidates(score, np.finfo(float).tiny)
+
+
+def is_small(design: Design) -> bool:
+    """Whether all columns make one working set."""
+    return design.d <= SMALL or design.n * design.d <= ENTRIES
 
 
 def evenly(rows: np.ndarray, count: int) -> np.ndarray:
@@ -122,13 +128,14 @@ def evenly(rows: np.ndarray, count: int) -> np.ndarray:
     return rows if len(rows) <= count else rows[np.arange(count) * (len(rows) - 1) // (count - 1)]
 
 
-def _spread(evidence: Evidence, rows: np.ndarray, noise: float) -> list[Start]:
+def _spread(evidence: Evidence, rows: np.ndarray, noise: float | None) -> list[Start]:
     """Models to start from: none of the columns, and several numbers of them, evenly over the rows given."""
-    starts = [(rows[:0], np.empty(0), noise)]
+    variance = max(evidence.variance, np.finfo(float).tiny)
+    starts = [(rows[:0], np.empty(0), noise or FIRST * variance)]
     for count in STARTS:
         if count <= min(len(rows), 0.5 * evidence.total):
             precision = count * evidence.k / max(evidence.yy, 1e-300)
-            starts.append((evenly(rows, count), np.full(count, precision), noise))
+            starts.append((evenly(rows, count), np.full(count, precision), noise or variance))
     return starts
 
 

@@ -20,17 +20,18 @@ from ..laplace import BROAD, LaplaceEvidence, Mode
 from .evidence import (
     ALIGNED,
     FOLLOWED,
-    STARTS,
     STEPS,
     addition_gain,
     choose_candidates,
     evenly,
+    is_small,
     replacements,
 )
 from .solution import Solution, Step
 
 SETTLED = 1e-2  # change of a log precision, in units of tol, at which a model is settled
 LOOSE = 1e-2  # the same, absolutely, for a model that is only a candidate
+STARTS = (8, 32)  # columns, spread over all, of a further start: the most that the samples allow
 PATIENCE = 3  # rounds without a gain after which the search ends
 COARSE, WEAK = 128, 1e-3  # columns among which the search starts, and their precision
 NEAR, PRECISE = 1e-7, 1e-16  # relative accuracy of the modes on the way, and where it matters
@@ -54,17 +55,18 @@ Search = tuple[Mode, bool, list[Step]]  # the best model, whether nothing more w
 
 
 def _one_output(evidence: LaplaceEvidence, empty: Mode, tol: float, max_iter: int, began: float) -> Search:
-    """Two classes: a compiled search on a working set, which passes over all columns renew.
+    """Two classes: a compiled search on a working set, which passes over all columns renew where they are many.
 
     The evidence has many maxima, and one column at a time the algorithm may not see that two together would help. So
-    the first working set is searched from no column and from several sets of them, and the best is taken on.
+    the first working set is searched as published and from several sets of columns, and the best is taken on.
     """
     present = np.isfinite(evidence.columns.unit)
     steepness = np.abs(evidence.columns.pull(evidence.residual(empty.P))[:, 0])
-    rows = choose_candidates(np.where(present, steepness + 1.0, 0.0), 1.0)
+    small = is_small(evidence.columns.design)
+    rows = np.flatnonzero(present) if small else choose_candidates(np.where(present, steepness + 1.0, 0.0), 1.0)
     coarse = evenly(rows, COARSE)
     counts = [count for count in STARTS if count <= min(len(coarse), evidence.columns.total / 3)]
-    chosen = [evenly(coarse, count) for count in counts]
+    chosen = [evenly(coarse, count) for count in counts[-1:]]
     starts: list[Mode | Cold] = [empty, *(_cold(evidence, some, np.full(len(some), WEAK)) for some in chosen)]
     mode, history = _best_on(evidence, rows, coarse, starts, tol, LOOSE), [_note(empty, began)]
     settled = len(rows) == present.sum()

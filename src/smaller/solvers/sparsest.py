@@ -13,6 +13,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import linprog
 
 from ..design import as_design
+from ..evidence import Columns
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import Laplace
@@ -21,6 +22,7 @@ from .solution import Solution
 
 ZERO = 1e-8  # coefficients below this fraction of the largest are 0
 EXACT = 1e-7  # relative residual of a solution of y = Phi x
+AT_ONCE = 1024  # columns of a block
 
 
 class Attempt(NamedTuple):
@@ -115,7 +117,7 @@ class TypeTwoStep(NamedTuple):
 
 def penalised_logistic(
     objective: Posterior,
-    Phi: np.ndarray,
+    columns: Columns,
     unit: np.ndarray,
     strengths: tuple[float, float, float],
     gamma: np.ndarray,
@@ -125,12 +127,12 @@ def penalised_logistic(
     """Minimise psi(x) + a1 sum x^2 / gamma + c log|a2 I + Phi Gamma Phi^T| by the L1 core with penalty factors.
 
     `strengths` are a1, a2 and c, which is 1 in Theorem 5, and 1/2 with a1 = 1/2 in Theorem 3. Phi (n, d) are the
-    columns in their units; gamma (d, k) is where to start.
+    columns, weighted, in their units, of which never more than a block is formed; gamma (d, k) is where to start.
     """
     a1, a2, c = strengths
     W, values = objective.start(), []
     for _ in range(max_iter):
-        z = np.column_stack([_sharpness(Phi, column, a2) for column in gamma.T])
+        z = np.column_stack([_sharpness(columns, column, a2) for column in gamma.T])
         prior = Laplace(1.0, 2 * np.sqrt(a1 * c * z) * unit[:, None])
         solution = newton(objective.with_prior(prior), W, 1e-9, 200)
         W = solution.weights
@@ -138,32 +140,44 @@ def penalised_logistic(
         gamma = np.sqrt(a1 / (c * z)) * size
         value = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
         value += a1 * float((size**2 / np.where(gamma > 0, gamma, 1.0)).sum())
-        value += c * sum(_log_determinant(Phi, column, a2) for column in gamma.T)
+        value += c * sum(_log_determinant(columns, column, a2) for column in gamma.T)
         values.append(value)
         if len(values) > 1 and values[-2] - value <= tol * abs(value):
             break
     return TypeTwoStep(solution, prior, gamma, value), values
 
 
-def _reduced(Phi: np.ndarray, gamma: np.ndarray, a2: float) -> tuple[np.ndarray, np.ndarray]:
+def _reduced(columns: Columns, gamma: np.ndarray, a2: float) -> tuple[np.ndarray, np.ndarray]:
+    """The columns with a variance, and the smaller of I + Gamma^1/2 Phi^T Phi Gamma^1/2 / a2 and its (n, n) twin."""
     kept = np.flatnonzero(gamma)
-    B = Phi[:, kept] * np.sqrt(gamma[kept])
-    H = B.T @ B / a2
+    if len(kept) <= columns.design.n:
+        root = np.sqrt(gamma[kept])
+        H = columns.products(kept, kept) * np.outer(root, root) / a2
+    else:
+        H = columns.outer(gamma[kept], kept) / a2
     H.flat[:: len(H) + 1] += 1.0
-    return B, H
+    return kept, H
 
 
-def _sharpness(Phi: np.ndarray, gamma: np.ndarray, a2: float) -> np.ndarray:
-    """phi_j^T (a2 I + Phi Gamma Phi^T)^-1 phi_j."""
-    squares = (Phi**2).sum(axis=0) / a2
-    B, H = _reduced(Phi, gamma, a2)
-    if not B.shape[1]:
+def _sharpness(columns: Columns, gamma: np.ndarray, a2: float) -> np.ndarray:
+    """phi_j^T (a2 I + Phi Gamma Phi^T)^-1 phi_j, of a block of columns at a time."""
+    absent, squares = ~np.isfinite(columns.unit), np.full(columns.d, 1 / a2)
+    kept, H = _reduced(columns, gamma, a2)
+    if not len(kept):
         return squares
-    T = B.T @ Phi
-    return np.maximum(squares - np.einsum("ij,ij->j", T, np.linalg.solve(H, T)) / a2**2, 1e-14 * squares)
+    narrow, factor, z = len(kept) <= columns.design.n, cho_factor(H), np.empty(columns.d)
+    for first in range(0, columns.d, AT_ONCE):
+        block = np.arange(first, min(first + AT_ONCE, columns.d))
+        if narrow:
+            T = np.sqrt(gamma[kept])[:, None] * columns.products(kept, block)
+            z[block] = squares[block] - (T * cho_solve(factor, T)).sum(axis=0) / a2**2
+        else:
+            T = np.sqrt(columns.s)[:, None] * columns.take(block)
+            z[block] = (T * cho_solve(factor, T)).sum(axis=0) / a2
+    return np.where(absent, squares, np.maximum(z, 1e-14 * squares))
 
 
-def _log_determinant(Phi: np.ndarray, gamma: np.ndarray, a2: float) -> float:
+def _log_determinant(columns: Columns, gamma: np.ndarray, a2: float) -> float:
     """log|I + Phi Gamma Phi^T / a2|: what is left out is constant, and would count repeated samples."""
-    _, H = _reduced(Phi, gamma, a2)
-    return float(np.linalg.slogdet(H)[1]) if len(H) else 0.0
+    kept, H = _reduced(columns, gamma, a2)
+    return float(np.linalg.slogdet(H)[1]) if len(kept) else 0.0

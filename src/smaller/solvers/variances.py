@@ -30,6 +30,8 @@ IRRELEVANT = 1e-3  # a column whose data determine it less than this may be dele
 FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhutdinov & Roweis 2003)
 ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
 LONGEST = 5.0  # step in the logarithm of a variance
+GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is looked at, and what rounding does to it
+OUT = 1e-8  # of the largest variance: where the slope of f at 0 is taken
 
 
 class State(NamedTuple):
@@ -55,6 +57,7 @@ class Problem:
     def __init__(self, evidence: Evidence, prior: Any):
         self.evidence, self.prior = evidence, prior
         self.free = not isinstance(prior, Jeffreys)  # whether f is not 0
+        self.sparse = not self.free or increases(prior)  # whether variances may become 0
         self.rows = np.flatnonzero(np.isfinite(evidence.columns.unit))
         self.Phi = evidence.take(self.rows)
         self.T = evidence.root * evidence.Z
@@ -140,6 +143,17 @@ def prior_slope(prior: Any, gamma: np.ndarray) -> np.ndarray:
     return conjugate_point(prior, gamma) / gamma - 1
 
 
+def prior_rate(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """f'(gamma)."""
+    return prior_slope(prior, gamma) / gamma
+
+
+def increases(prior: Any) -> bool:
+    """Whether f increases and is concave: then, as with f = 0, the best variance of a column may be 0."""
+    slope = prior_slope(prior, GRID)
+    return bool((slope >= -ROUNDING).all() and (np.diff(slope / GRID) <= ROUNDING * (1 + slope[1:]) / GRID[1:]).all())
+
+
 # The rules: new variances of the columns from the state.
 
 
@@ -149,8 +163,14 @@ def em(problem: Problem, state: State) -> np.ndarray:
 
 
 def mackay(problem: Problem, state: State) -> np.ndarray:
-    """gamma = mu^2 / (1 - Sigma_jj / gamma): the update of the original relevance vector machine."""
-    return state.square / np.maximum(state.determined, 1e-300)
+    """gamma = mu^2 / (1 - Sigma_jj / gamma + gamma f'(gamma)): with f = 0, the original relevance vector machine's.
+
+    A decreasing f may leave nothing to divide by: such a column takes EM's step, which has the same fixed points.
+    """
+    if not problem.free:
+        return state.square / np.maximum(state.determined, 1e-300)
+    wanted = state.determined + prior_slope(problem.prior, state.gamma)
+    return np.where(wanted > 0, state.square / np.where(wanted > 0, wanted, 1.0), em(problem, state))
 
 
 def reweighted_l2(problem: Problem, state: State) -> np.ndarray:
@@ -171,7 +191,23 @@ RULES: dict[str, Callable[[Problem, State], np.ndarray]] = {
     "mackay": mackay,
     "reweighted-l2": reweighted_l2,
 }
-ANY_PRIOR = ("em", "reweighted-l2")
+
+
+def check_prior(prior: Any, algorithm: str) -> None:
+    """Refuse an algorithm that a prior of the variances, f, leaves without its ground; f = 0 suits all."""
+    if isinstance(prior, Jeffreys) or algorithm in RULES:
+        return
+    if algorithm == "fast":
+        raise ValueError(
+            f"algorithm='fast' needs prior='jeffreys' (f = 0); got {prior!r}. It decides column by column, in closed "
+            "form, whether the evidence alone wants it; with f, take 'em', 'mackay' or 'reweighted-l2'."
+        )
+    if not increases(prior):
+        raise ValueError(
+            f"algorithm='reweighted-l1' needs a prior whose f(gamma) increases and is concave, such as 'jeffreys'; got "
+            f"{prior!r}, with which no weight becomes 0 and the penalty has no bound that is linear in |x|. Take 'em', "
+            "'mackay' or 'reweighted-l2'."
+        )
 
 
 def type_two(
@@ -192,8 +228,8 @@ def type_two(
             break
         # Long steps too early would lead to another optimum than the rule's own.
         state, length = _advance(problem, state, rule, floor, length if violation < NEAR else 1.0)
-        if not problem.free:
-            state = _prune(problem, state)
+        if problem.sparse:
+            state = _prune(problem, state, floor > 0)
     return _ended(problem, state, noise, floor, history, violation, tol)
 
 
@@ -260,27 +296,28 @@ def _noise(problem: Problem, state: State, rule: str) -> float:
     return float(1 / problem.prior.slope(np.array([expected]))[0])
 
 
-def _prune(problem: Problem, state: State) -> State:
-    """Without the columns that the evidence would rather lose, q^2 <= s, once the data hardly determine them."""
+def _prune(problem: Problem, state: State, learn: bool) -> State:
+    """Without the columns that the objective would rather lose, q^2 <= s + f'(0), once data hardly determine them."""
     variance = state.gamma * (1 - state.determined)
     s = state.determined / np.maximum(variance, 1e-300)
     q2 = state.square / np.maximum(variance, 1e-300) ** 2
-    out = (q2 <= s) & (state.determined < IRRELEVANT)
+    rate = prior_rate(problem.prior, state.gamma) if problem.free else 0.0
+    out = (q2 <= s + rate) & (state.determined < IRRELEVANT)
     if not out.any():
         return state
     fewer = problem.state(state.rows[~out], state.gamma[~out], state.noise)
-    return fewer if fewer.log_evidence >= state.log_evidence else state
+    return fewer if problem.objective(fewer, learn) <= problem.objective(state, learn) else state
 
 
-def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter: int) -> Solution:
+def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter: int, prior: Any = None) -> Solution:
     """x = argmin |y - Phi x|^2 / (2 noise) + sum_j sqrt(z_j) |x_j|, then gamma_j = |x_j| / sqrt(z_j), in turn.
 
     The weights of the first lasso are all equal (Wipf & Wu 2012, eq. 19). Of several outputs, rows are penalised by
-    their norm.
+    their norm. An f that is concave and increases is bounded by its tangent, which adds f'(gamma_j) to z_j.
     """
     began = time.perf_counter()
     history: list[Step] = []
-    problem = Problem(evidence, Jeffreys())
+    problem = Problem(evidence, Jeffreys() if prior is None else prior)
     floor = FLOOR * evidence.variance if noise is None else 0.0
     every, violation = np.arange(len(problem.rows)), np.inf
     state = _start(problem, noise)
@@ -300,13 +337,24 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
             return _ended(problem, _nothing(state), noise, floor, history, 0.0, tol)
         state = problem.state(kept, size[kept] / weight[kept], state.noise)
         if noise is None:
-            state = problem.state(kept, state.gamma, max(floor, _noise(problem, state, "mackay")))
+            rule = "em" if problem.free else "mackay"
+            state = problem.state(kept, state.gamma, max(floor, _noise(problem, state, rule)))
         violation = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
-        history.append(Step(-state.log_evidence, violation, np.nan, len(kept), time.perf_counter() - began))
+        value = problem.objective(state, noise is None)
+        history.append(Step(value, violation, np.nan, len(kept), time.perf_counter() - began))
         if violation <= tol:
             break
-        weight = np.sqrt(_sharpness(problem, state))
+        weight = np.sqrt(_sharpness(problem, state) + _rates(problem, state))
     return _ended(problem, state, noise, floor, history, violation, tol)
+
+
+def _rates(problem: Problem, state: State) -> np.ndarray:
+    """f'(gamma_j) of all columns; those that are out are taken just above 0."""
+    if not problem.free:
+        return np.zeros(len(problem.rows))
+    gamma = np.full(len(problem.rows), OUT * state.gamma.max())
+    gamma[state.rows] = np.maximum(state.gamma, gamma[0])
+    return prior_rate(problem.prior, gamma)
 
 
 def _row_lasso(problem: Problem, weight: np.ndarray, noise: float, max_iter: int = 2000) -> np.ndarray:
