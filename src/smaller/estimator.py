@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -87,6 +87,11 @@ class Estimator(BaseEstimator):
         self
         """
         return self._fit_or_restore(X, y, sample_weight, offset)
+
+    @classmethod
+    @cache
+    def _get_param_names(cls):
+        return super()._get_param_names()  # scikit-learn reads the constructor anew at every fit
 
     def _fit_or_restore(self, *data):
         before = self.__dict__.copy()
