@@ -7,6 +7,8 @@ from scipy import sparse
 
 from .columns import Design
 
+SAME = 2**40  # products that differ by less than this part are of the same column
+
 
 class SparseDesign(Design):
     """CSC of float64 or float32, with 32- or 64-bit indices; other formats are converted once."""
@@ -21,6 +23,7 @@ class SparseDesign(Design):
             csc.sum_duplicates()
         index = np.result_type(csc.indices, csc.indptr)
         self.X = csc
+        self._led: tuple[tuple, np.ndarray] | None = None
         self._arrays = (csc.data, csc.indices.astype(index, copy=False), csc.indptr.astype(index, copy=False))
 
     def _columns(self, rows: np.ndarray | None):
@@ -55,6 +58,19 @@ class SparseDesign(Design):
         centred = sparse.csc_array((X.data - np.repeat(mean, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
         unstored = np.maximum(total - s @ stored, 0.0)
         return mean, s @ centred.power(2) + unstored * mean**2, s @ abs(X)
+
+    def leaders(self, *units: np.ndarray | None) -> np.ndarray | None:
+        """Words of one text only, for instance, are the same column many times; two random products tell them apart."""
+        if self._led is None or any(was is not now for was, now in zip(self._led[0], units, strict=True)):
+            unit = np.prod([np.ones(self.d), *(each for each in units if each is not None)], axis=0)
+            probes = self.X.T @ np.random.default_rng(0).standard_normal((self.n, 2))
+            probes *= (np.sign(probes[:, 0]) / np.where(unit > 0, unit, 1.0))[:, None]
+            mantissa, exponent = np.frexp(probes)
+            keys = np.column_stack([np.rint(mantissa * SAME), exponent, np.where(unit > 0, -1, np.arange(self.d))])
+            first = np.zeros(self.d, dtype=bool)
+            first[np.unique(keys, axis=0, return_index=True)[1]] = True
+            self._led = units, first
+        return self._led[1]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some of the d columns as a dense array."""

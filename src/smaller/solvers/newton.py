@@ -102,8 +102,9 @@ def _working_set(objective: Posterior, point: Point, screen: float) -> np.ndarra
     """Flat positions in W^T (class by class) of the weights to work on: the non-zero ones and the worst violators."""
     penalised = slice(0, objective.design.d)
     W, G, residuals = point.W[penalised], point.G[penalised], point.residuals[penalised]
-    support = W != 0
-    violating = (residuals > 0) & ~support
+    support, leaders = W != 0, objective.leaders
+    idle = ~support if leaders is None else ~support & leaders[:, None]
+    violating = (residuals > 0) & idle
     room = max(SMALLEST_WORKING_SET, 2 * int(np.count_nonzero(support)))
     if int(np.count_nonzero(violating)) > room:
         worst = np.where(violating, residuals, 0.0).ravel()
@@ -113,7 +114,7 @@ def _working_set(objective: Posterior, point: Point, screen: float) -> np.ndarra
         violating = violating.reshape(W.shape)
     chosen = support | violating | (objective.free[penalised])
     if screen < 1.0:
-        chosen |= np.abs(G) > max(screen, 0.0) * objective.l1[penalised]
+        chosen |= idle & (np.abs(G) > max(screen, 0.0) * objective.l1[penalised])
     return np.flatnonzero(chosen.T.ravel())
 
 
