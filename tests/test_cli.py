@@ -23,6 +23,7 @@ pd = pytest.importorskip("pandas")
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.datasets import dump_svmlight_file, load_iris
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
@@ -632,6 +633,27 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / (8 
     environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert float(done.stdout.splitlines()[-1]) < 3.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("weighting", "error"), [("counts", 0.245), ("tf-idf", 0.21)])
+def test_twenty_newsgroups_go_from_file_to_predictions_in_two_commands(weighting, error, capsys):
+    if not Path(os.environ.get("SMALLER_DATA", ""), "news20_counts.npz").is_file():
+        pytest.skip("the texts are in SMALLER_DATA, which is not set")
+    news = smaller.datasets.load_news20()
+    X, y = news.data, news.target_names[news.target]
+    if weighting == "tf-idf":
+        X = TfidfTransformer(sublinear_tf=True).fit(X[news.train]).transform(X)
+    for part in ("train", "test"):
+        rows = sparse.csr_array(X)[news[part]]
+        arrays = {"data": rows.data, "indices": rows.indices, "indptr": rows.indptr, "shape": rows.shape}
+        np.savez(f"{part}.npz", **arrays, y=y[news[part]])
+    begun = time.process_time()
+    out, _ = smaller_command("fit train.npz -o news.model", capsys)
+    smaller_command("predict news.model test.npz -o out.csv", capsys)
+    assert time.process_time() - begun < 120
+    assert "(converged)" in out
+    assert (pd.read_csv("out.csv")["prediction"].to_numpy() != y[news.test]).mean() < error
 
 
 # -- what the documentation shows
