@@ -38,6 +38,9 @@ from smaller.ranking import advice, calibration_error, candidates, cross_validat
 from smaller.ranking.numbers import Mean
 from smaller.tables import read_table
 
+# NumPy 1.24 warns of a missing value that pandas writes as text.
+pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
+
 ROOT = Path(__file__).resolve().parent.parent
 IRIS = load_iris()
 FLOWERS = pd.DataFrame(IRIS.data, columns=["sepal length", "sepal width", "petal length", "petal width"])
