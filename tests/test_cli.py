@@ -492,7 +492,7 @@ def test_a_header_is_named_after_its_file_and_categories_are_told(capsys):
         ("fit flowers.csv -t species --task guess", "--task must be one of", 1),
         ("fit flowers.xlsx", "has an ending that is not known; known are .csv", 1),
         ("predict flowers.csv new.csv", "flowers.csv is not a model file", 1),
-        ("predict nothing.model new.csv", "No such file", 1),
+        ("predict nothing.model new.csv", "There is no file nothing.model", 1),
         ("fit flowers.csv -o no/such/folder/one.model", "There is no folder no/such/folder", 1),
         ("fit flowers.csv -o flowers.csv", "a file that is read; name another file", 1),
         ("fit", "Missing argument", 2),
@@ -516,7 +516,7 @@ TABLES = {
     "target missing": ("a,y\n1,u\n2,\n3,v\n", "'y' is missing in 1 of 3 rows"),
     "values missing": ("a,b,y\n1,,u\n2,3,v\n,,u\n", "'a' 1, 'b' 2. Fit with --impute"),
     "one class": ("a,y\n1,u\n2,u\n", "at least two classes"),
-    "infinity": ("a,y\n1,u\ninf,v\n3,u\n", "infinity"),
+    "infinity": ("a,y\n1,u\ninf,v\n3,u\n", "Values are infinite, of 3 rows: 'a' 1."),
     "latin": (b"a,y\n\xe9,u\n\xe8,v\n", "not text in UTF-8"),
 }
 
@@ -537,7 +537,7 @@ def test_new_tables_that_do_not_fit_the_model_say_why(capsys):
     assert "lacks columns that the model needs: 'petal width'" in err
     FLOWERS.assign(**{"petal width": "wide"}).to_csv("text.csv", index=False)
     _, err = smaller_command("predict one.model text.csv", capsys, code=1)
-    assert "has text now" in err
+    assert "have text now" in err
     FLOWERS.assign(**{"petal width": np.nan}).to_csv("missing.csv", index=False)
     _, err = smaller_command("predict one.model missing.csv -o out.csv", capsys, code=1)
     assert "'petal width' 150" in err
@@ -610,6 +610,33 @@ def test_ctrl_c_leaves_no_broken_file(here):
     assert "Interrupted; no file was changed." in err
     assert Path("kept.model").read_bytes() == b"what was there"
     assert not list(here.glob(".*.part"))
+
+
+ODD = {
+    "twice": ("a,a,y\n" + "1,2,0\n3,4,1\n" * 9, "fit odd.csv", "several columns named 'a'"),
+    "no names": ("1.5,2,0\n" * 9, "fit odd.csv", "Its first line must have the names of the columns."),
+    "one text": (
+        "a,y\n?,0\n" + "".join(f"{i},{i % 2}\n" for i in range(50)),
+        "fit odd.csv",
+        "'a' (numbers but for '?')",
+    ),
+    "infinite": ("a,y\ninf,0\n" + "1,0\n2,1\n" * 9, "fit odd.csv", "infinite, of 19 rows: 'a' 1."),
+    "text now": (
+        "sepal length,sepal width,petal length,petal width\n1,2,3,4\n1,wide,3,4\n",
+        "predict my.model odd.csv",
+        "have text now: 'sepal width' (such as 'wide').",
+    ),
+    "no model": ("a\n1\n", "predict none.model odd.csv", "There is no file none.model."),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_odd_file_is_refused_with_the_column_and_what_is_wrong(kind, capsys):
+    content, command, said = ODD[kind]
+    smaller_command("fit flowers.csv --target species -o my.model", capsys)
+    Path("odd.csv").write_text(content, encoding="utf-8")
+    _, err = smaller_command(command, capsys, code=1)
+    assert said in err
 
 
 def test_without_its_packages_the_command_says_what_to_install():
