@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 from scipy.special import gammaln
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -30,6 +31,15 @@ def posed(X, y, **options):
     """The objective of SBMLR, and a hundredth of its largest strength."""
     _, objective, _ = SBMLR(**options)._pose(X, y, None, None)
     return objective, 0.01 * objective.largest_strength(null_point(objective))
+
+
+def texts(n=300, seed=0):
+    """Counts of words of which most occur in one text only."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(4, size=n)
+    common = rng.poisson(0.3 + 0.7 * (np.arange(60) % 6 == y[:, None]))
+    rare = sparse.csc_array((1 + rng.poisson(0.3, 5 * n), (np.arange(5 * n) % n, np.arange(5 * n))))
+    return sparse.csr_array(sparse.hstack([common, rare])).astype(float), y
 
 
 def noise(n=90, d=12, m=3, seed=11):
@@ -55,6 +65,15 @@ problem = pytest.mark.parametrize("name", PROBLEMS)
 
 
 # -- the fixed point
+
+
+def test_words_of_one_text_only_count_once():
+    X, y = texts()
+    model, lean = SBMLR().fit(X, y), SBMLR().fit(X[:, :360], y)
+    assert model.status_ in ("converged", "jump")
+    assert_allclose(model.lam_, lean.lam_, rtol=1e-4)
+    assert np.count_nonzero(model.coef_) == np.count_nonzero(lean.coef_) > 60
+    assert model.support_.max() < 360
 
 
 @problem

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sklearn
 from conftest import clusters, objective
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import logsumexp
@@ -457,6 +458,19 @@ def test_rows_of_weight_zero_count_neither_in_training_nor_in_scores():
 def test_folds_side_by_side_give_the_same_scores():
     X, y = clusters()
     assert_array_equal(SMLRCV(lams=5, cv=3, n_jobs=2).fit(X, y).scores_, SMLRCV(lams=5, cv=3).fit(X, y).scores_)
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_folds_report_what_they_missed_from_other_processes_too(backend):
+    X, y = clusters()
+    with (
+        parallel_config(backend=backend),
+        pytest.warns(sklearn.exceptions.ConvergenceWarning, match="such fits") as told,
+    ):
+        SMLRCV(lams=[1.0, 1e-3], cv=3, n_jobs=2, max_iter=1).fit(X, y)
+    counts = [int(str(each.message).split("the worst of ")[1].split()[0]) for each in told]
+    assert len(counts) == 1
+    assert counts[0] > 2  # more than the path on all samples has
 
 
 # -- warm starts and limits

@@ -454,6 +454,22 @@ def test_ten_thousand_mutations_of_a_file_are_refused_or_load(soundness, tmp_pat
     assert survives(soundness, tmp_path, THOROUGH, seed=1) > 0.5 * THOROUGH
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Duplicate name", "ignore::smaller.errors.EmptyModelWarning")
+@pytest.mark.filterwarnings("ignore::smaller.errors.RejectionWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_mutations_of_files_of_every_kind_are_refused_or_load(name, tmp_path):
+    smaller.save(MODELS[name].fit(X, CODES), tmp_path / "sound")
+    assert survives(tmp_path / "sound", tmp_path, QUICK, seed=2) > 0.5 * QUICK
+
+
+def test_a_model_without_all_of_its_parts_is_refused(tmp_path):
+    model = SMLR().fit(X, CODES)
+    del model.intercept_
+    smaller.save(model, tmp_path / "saved")
+    refused(tmp_path / "saved", "lacks intercept_")
+
+
 def test_loading_imports_nothing_that_the_package_did_not(soundness):
     code = """import sys, smaller
 before = set(sys.modules)

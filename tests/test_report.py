@@ -359,6 +359,18 @@ def test_the_page_about_numbers_opens_and_its_controls_change_them(browser, numb
         check_share(tab, numbers.facts)
 
 
+def test_a_confusion_matrix_of_many_long_names_fits_and_its_inputs_are_in_reach(browser, page, tmp_path):
+    X, y = clusters(n=360, p=6, m=12)
+    names = np.array([f"a.class.with-a-long-name.{label:02d}" for label in range(12)])
+    found = smaller.report(SMLR().fit(X, names[y]), X, names[y])
+    for width in (1000, 390):
+        with opened(browser, found.html, tmp_path, width) as tab:
+            table = tab.locator("[aria-label='Confusion matrix']")
+            assert width < 1000 or table.evaluate("e => e.scrollWidth <= e.clientWidth")
+            edges = tab.locator(".prior").evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
+            assert max(edges) <= width
+
+
 def check_level(tab, facts):
     for at in (9, 49, 89):
         tab.fill("#level", str(at))

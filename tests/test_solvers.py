@@ -11,11 +11,12 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from smaller import SMLR
+from smaller._core import COMPILED
 from smaller.basis import Kernel
 from smaller.design import as_design
-from smaller.likelihoods import Multinomial
+from smaller.likelihoods import Gaussian, Multinomial
 from smaller.objective import Posterior
-from smaller.priors import ElasticNet, Normal
+from smaller.priors import ElasticNet, Laplace, Normal
 from smaller.solvers import SOLVERS
 from smaller.solvers.path import null_point, solve_path
 
@@ -68,6 +69,51 @@ def test_all_solvers_reach_the_same_certified_optimum(seed):
     for name in ("component-wise", "bound"):
         steps = np.array(found[name].extra["objectives"])
         assert (np.diff(steps) <= 2e-13 * np.abs(steps[:-1])).all(), f"{name} went uphill"
+
+
+def collinear(m, *, as_sparse, intercept, fraction):
+    """Columns around 100 common directions, with so weak a prior that many weights stay; m = 1: regression."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 100)) @ rng.standard_normal((100, 2000)) + 2 * rng.standard_normal((900, 2000))
+    X = sparse.csc_array(np.where(rng.random(X.shape) < 0.3, X, 0.0)) if as_sparse else X
+    F = X @ rng.standard_normal((2000, m)) / 40
+    y = (F + rng.gumbel(size=F.shape)).argmax(axis=1)
+    Y = F + rng.standard_normal(F.shape) if m == 1 else (y[:, None] == np.arange(m)).astype(float)
+    objective = Posterior(as_design(X, intercept), Y, Gaussian(1.0) if m == 1 else Multinomial(False), Laplace(1.0))
+    largest = objective.largest_strength(null_point(objective))
+    return objective.with_prior(Laplace(fraction * largest))
+
+
+@pytest.mark.skipif(not COMPILED, reason="the compiled core has the conjugate gradients")
+@pytest.mark.parametrize(
+    ("m", "as_sparse", "intercept", "fraction", "sweeps"),
+    [(1, True, True, 3e-3, 10_000), (1, True, False, 1e-2, 3000), (4, True, True, 2e-3, 600)],
+)
+def test_conjugate_gradients_shorten_the_work_on_large_supports(m, as_sparse, intercept, fraction, sweeps):
+    objective = collinear(m, as_sparse=as_sparse, intercept=intercept, fraction=fraction)
+    found = SOLVERS["newton"][0](objective, np.zeros(objective.shape), 1e-8, 200)
+    assert np.count_nonzero(found.weights) > 800  # close to the number of rows, or more
+    assert objective.at(found.weights).gap <= 1e-8
+    assert found.extra["sweeps"] < sweeps
+
+
+def test_of_sparse_columns_that_nothing_tells_apart_the_first_enters():
+    objective = draw(1)
+    assert sparse.issparse(objective.design.X)
+    assert objective.prior.l2 == 0
+    X, factor = objective.design.X, objective.prior.factor
+    unit = np.linspace(0.5, 2.0, 3 * X.shape[1]) * np.tile([1.0, -1.0, 1.0], X.shape[1])
+    thrice = sparse.csc_array(X.toarray().repeat(3, axis=1) * unit)
+    wide = Posterior(
+        as_design(thrice, objective.design.intercept), objective.Y, objective.likelihood,
+        Laplace(objective.prior.l1, factor.repeat(3), np.abs(unit)), objective.s,
+    )  # fmt: skip
+    plain, found = (SOLVERS["newton"][0](each, np.zeros(each.shape), 1e-10, 200) for each in (objective, wide))
+    np.testing.assert_allclose(found.objective, plain.objective, rtol=1e-9)
+    d = X.shape[1]
+    np.testing.assert_allclose(found.weights[: 3 * d : 3] * unit[::3, None], plain.weights[:d], atol=1e-6)
+    assert not found.weights[1 : 3 * d : 3].any()
+    assert not found.weights[2 : 3 * d : 3].any()
 
 
 @pytest.mark.parametrize("seed", range(0, 36, 6))

@@ -19,7 +19,7 @@ from .encoding import class_weights, one_hot, prediction_offset
 from .errors import ConvergenceWarning, Status, warn
 from .estimator import ClassificationModel, Sample
 from .likelihoods import Multinomial
-from .selection import choose_strength, cross_validated_scores
+from .selection import choose_strength, cross_validated_scores, in_folds
 from .solvers.blasso import BoostedPath, Moves, blasso
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -167,7 +167,7 @@ class BoostedModel(ClassificationModel):
             return [0] * len(walks)
         fold = _Fold(self, X, y, sample_weight, offset, classes, grids)
         splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y)
-        scores = cross_validated_scores(fold, splits, self.n_jobs)
+        scores = cross_validated_scores(in_folds(fold, splits, self.n_jobs))
         parts = np.split(scores, np.cumsum([len(grid) for grid in grids])[:-1], axis=1)
         best = [choose_strength(part, self.rule) for part in parts]
         self.lams_ = grids[0] if len(grids) == 1 else grids

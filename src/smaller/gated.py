@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -360,6 +361,7 @@ class JFSCL(InputSelector, BoostedModel):
         Z = self.basis_.inputs(self._inputs(X))
         centers = self.basis_.inputs(self.basis_.centers_[self.support_])
         coef = self.coef_[:, self.support_]
+        coef = coef.toarray() if sparse.issparse(coef) else coef
         if self.gates_.ndim == 1:
             return self.basis_.values(Z, centers, self.gates_) @ coef.T + self.intercept_
         parts = [self.basis_.values(Z, centers, g) @ w for g, w in zip(self.gates_, coef, strict=True)]

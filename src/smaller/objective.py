@@ -113,6 +113,14 @@ class Posterior:
         """Which weights carry no penalty at all, (m, k)."""
         return (self.l1 == 0) & (self.l2 == 0)
 
+    @property
+    def leaders(self) -> np.ndarray | None:
+        """Columns that are enough, (d,): of those that data and prior cannot tell apart, the first. None: all."""
+        factor = self.prior.factor
+        if self.prior.l2 or (factor is not None and factor.ndim > 1):
+            return None
+        return self.design.leaders(factor, self.prior.scale)
+
     @cached_property
     def ridged(self) -> bool:
         """Whether any weight has a quadratic penalty."""

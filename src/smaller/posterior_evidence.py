@@ -168,13 +168,16 @@ def log_determinant(A: np.ndarray, shifts: list[np.ndarray], least: float = 0.0)
         A[np.ix_(where, where)] += t
         extra += np.log(t * len(where))
     unit = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
-    scaled = A / np.outer(unit, unit)
+    A /= unit  # in place: with thousands of weights a matrix is half a gigabyte
+    A /= unit[:, None]
     try:
-        pivots = np.diag(cho_factor(scaled)[0]) if len(A) else np.ones(0)
+        pivots = np.diag(cho_factor(A)[0]) if len(A) else np.ones(0)
         if pivots.min(initial=1.0) > 1e-7:
             return float(2 * np.log(unit * pivots).sum() - extra), len(A) - len(shifts)
     except LinAlgError:
         pass
+    A *= unit
+    A *= unit[:, None]
     values = eigvalsh(A)
     rounding = len(A) * np.finfo(float).eps * values[-1]
     values = np.maximum(values, least) if least > 0 else values[values > rounding]

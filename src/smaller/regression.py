@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .design import follow, host
@@ -19,6 +20,7 @@ from .selecting import Selector
 from .solvers import Solution, Spread
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
+BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
 
 
 class RegressionModel(RegressorMixin, Estimator):
@@ -71,8 +73,13 @@ class RegressionModel(RegressorMixin, Estimator):
 
 def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
     """(phi - center)^T covariance (phi - center) + level of each row of the kept columns."""
-    D = np.asarray(Phi.toarray() if sparse.issparse(Phi) else Phi, dtype=np.float64) - center
-    return np.maximum(((D @ covariance) * D).sum(axis=1), 0.0) + level
+    n, m = Phi.shape
+    variance = np.full(n, level)
+    for part in gen_batches(n, max(1, BLOCK_BYTES // (8 * max(1, m)))):
+        rows = Phi[part].toarray() if sparse.issparse(Phi) else Phi[part]
+        D = np.asarray(rows, dtype=np.float64) - center
+        variance[part] += np.maximum(((D @ covariance) * D).sum(axis=1), 0.0)
+    return variance
 
 
 class VarianceModel(Selector, RegressionModel):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
@@ -32,16 +33,19 @@ def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.nda
     return np.sort(grid)[::-1]
 
 
-def cross_validated_scores(
-    score_fold: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    splits: Iterable[tuple[np.ndarray, np.ndarray]],
-    n_jobs: int | None,
-) -> np.ndarray:
-    """Scores of every strength (columns) in every fold (rows); the folds in parallel."""
+def in_folds(
+    work: Callable[[np.ndarray, np.ndarray], Any], splits: Iterable[tuple[np.ndarray, np.ndarray]], n_jobs: int | None
+) -> list[Any]:
+    """What a function of training and test rows gives in every fold; side by side, perhaps in other processes."""
     splits = list(splits)
     if not splits:
         raise ValueError("cv must give at least one fold; got none.")
-    scores = np.array(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(score_fold)(*split) for split in splits))
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*split) for split in splits))
+
+
+def cross_validated_scores(folds: list[np.ndarray]) -> np.ndarray:
+    """Scores of every strength (columns) in every fold (rows)."""
+    scores = np.array(folds)
     if not np.isfinite(scores).all():
         fold = int(np.flatnonzero(~np.isfinite(scores).all(axis=1))[0])
         raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -26,7 +27,7 @@ from .errors import Status
 from .estimator import Sample
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
 from .objective import Posterior
-from .selection import choose_strength, cross_validated_scores, strength_grid
+from .selection import choose_strength, cross_validated_scores, in_folds, strength_grid
 from .solvers import SOLVERS, Solution, solve_path
 
 
@@ -269,10 +270,11 @@ class SMLRCV(SparseMultinomialModel):
         grid = _grid(objective, self.lams, self.eps)
         fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
         splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y, groups)
-        scores = cross_validated_scores(fold, splits, self.n_jobs)
+        values, missed = zip(*in_folds(fold, splits, self.n_jobs), strict=True)
+        scores = cross_validated_scores(list(values))
         best = choose_strength(scores, self.rule)
         solutions = _solutions(self, objective, grid[: best + 1])
-        self._report([*solutions, *fold.missed], self.tol)
+        self._report([*solutions, *chain.from_iterable(missed)], self.tol)
         chosen = objective.with_prior(objective.prior.with_strength(grid[best]))
         self._adopt(sample, chosen, classes, solutions[-1])
         self.path_ = _collect(objective, classes, grid[: best + 1], solutions)
@@ -296,7 +298,6 @@ class _Fold:
 
     def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray, classes: np.ndarray):
         self.model, self.grid, self.classes = model, grid, classes
-        self.missed: list[Solution] = []  # fits that did not reach their certificate
         if on_device(X):
             self.X = checked_tensor(model, X, reset=False)
         else:
@@ -305,18 +306,19 @@ class _Fold:
         weight = host(sample_weight)
         self.sample_weight = None if weight is None else _check_sample_weight(weight, self.y)
 
-    def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
+        """The scores, and how those fits ended that did not reach their certificate."""
         part = self._single_model(train)
         X, y = self._split(train)
         sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))
         score = self._score_by(part, sample, objective, classes, train, test)
         iterations = self.model.max_iter or SOLVERS["newton"][1]
-        values = []
+        values, missed = [], []
         for lam, solution in zip(self.grid, solve_path(objective, self.grid, self.model.tol, iterations), strict=True):
             values.append(score(lam, solution))
             if solution.status is not Status.CONVERGED:
-                self.missed.append(solution)
-        return np.array(values)
+                missed.append(solution._replace(weights=np.empty(0), scores=None, history=[]))
+        return np.array(values), missed
 
     def _split(self, rows: np.ndarray, train: np.ndarray | None = None):
         """Inputs and labels of some rows; of a matrix of kernel values, the columns of the training rows."""

@@ -118,6 +118,7 @@ private:
     static constexpr double UNKNOWN = -1.0;
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
     static constexpr size_t MAX_GRAM = 1000;
+    static constexpr int SWEEPS_PER_CONJUGATE = 8, MIN_CONJUGATE = 32, MAX_CONJUGATE = 1000;
 
     double penalty(double step) const {
         double total = 0.0;
@@ -255,8 +256,9 @@ private:
         std::fill(u.begin(), u.end(), 0.0);
         std::fill(T.begin(), T.end(), 0.0);
         if (k == 1) enter(0);
+        const bool large = max_sweeps >= MAX_SWEEPS;  // where the Hessian is too much, or nearly
         bool all = true;
-        int sweeps = 0;
+        int sweeps = 0, resting = 0;
         while (sweeps < max_sweeps) {
             double moved = 0.0;
             for (size_t l = 0; l < k; ++l) moved = std::max(moved, sweep_class(l, all));
@@ -264,8 +266,10 @@ private:
             if (moved <= tolerance) {
                 if (all) break;
                 all = true;
-            } else
+            } else {
                 all = false;
+                if (large && ++resting % SWEEPS_PER_CONJUGATE == 0) sweeps += conjugate(tolerance);
+            }
             if (sweeps % 64 == 0) poll();
         }
         std::fill(step_F.begin(), step_F.end(), 0.0);
@@ -377,8 +381,9 @@ private:
                 entries += X.entries(A.feature[i]);
             }
         const double a = active.size();
-        if (a == 0.0 || a > MAX_GRAM) return 2.0 * MAX_SWEEPS;
-        return std::ceil(a * (Columns::in_gram(entries) + 2.0 * a * a / std::max(entries, 1.0)) / 4.0);
+        if (a == 0.0 || a > MAX_GRAM) return 1e3 * MAX_SWEEPS;
+        const double sweeps = a * (Columns::in_gram(entries) + 2.0 * a * a / std::max(entries, 1.0)) / 4.0;
+        return std::min<double>(MAX_SWEEPS, std::ceil(sweeps));
     }
 
     int through_gram(double tolerance) {
@@ -550,6 +555,172 @@ private:
                       A.l1[active[support[r]]] * (std::abs(w[r] + step[r]) - std::abs(w[r]));
         }
         return change;
+    }
+
+    // ---- Between sweeps over supports too large for their Hessian: conjugate gradients, which see only columns.
+
+    int conjugate_limit = MIN_CONJUGATE;
+    std::vector<double> now_E, along_E, along_V;  // scores of the step so far, and of a direction; its curvature
+
+    // Towards Newton's equations on the non-zero coordinates with their signs; as in solve_on_support, coordinates whose
+    // sign would turn stop at 0. The variables are centred columns and intercepts. Counts products with the Hessian.
+    int conjugate(double tolerance) {
+        std::vector<size_t> support;
+        for (size_t i = 0; i < A.size; ++i)
+            if (A.w[i] + d[i] != 0.0) support.push_back(i);
+        const size_t m = support.size(), size = m + (D.intercept ? k : 0);
+        std::vector<double> gradient(size), move(size, 0.0), r(size), p(size), Hp(size);
+        now_E.assign(n * k, 0.0);
+        for (size_t i = 0; i < A.size; ++i)
+            if (d[i] != 0.0) X.add(A.feature[i], d[i], &now_E[A.klass[i] * n]);
+        for (size_t l = 0; l < k && D.intercept; ++l)
+            for (size_t i = 0; i < n; ++i) now_E[l * n + i] += db[l];
+        along_E = now_E;
+        curve();
+        for (size_t l = 0; l < k; ++l)
+            for (size_t i = 0; i < n; ++i) along_V[l * n + i] += D.s[i] * (P[l * n + i] - D.Y[l * n + i]);
+        pull(support, gradient);
+        for (size_t c = 0; c < m; ++c) gradient[c] += A.l2[support[c]] * (A.w[support[c]] + d[support[c]]);
+        for (size_t c = 0; c < size; ++c) {
+            const size_t i = c < m ? support[c] : 0;
+            r[c] = -gradient[c] - (c < m ? std::copysign(A.l1[i], A.w[i] + d[i]) : 0.0);
+        }
+        const int steps = conjugate_steps(support, tolerance, move, r, p, Hp);
+        const bool few = 20 * accept(support, gradient, move) < m;  // more accuracy pays only once the signs are settled
+        const int wanted = few && steps == conjugate_limit ? 2 * steps : steps;
+        conjugate_limit = std::clamp(wanted, MIN_CONJUGATE, few ? MAX_CONJUGATE : MIN_CONJUGATE);
+        return steps;
+    }
+
+    double preconditioned(const std::vector<size_t>& support, const std::vector<double>& r, size_t c) const {
+        const double curvature = c < support.size() ? h[support[c]] : total_q[c - support.size()];
+        return curvature > 0.0 ? r[c] / curvature : 0.0;
+    }
+
+    int conjugate_steps(const std::vector<size_t>& support, double tolerance, std::vector<double>& move, std::vector<double>& r,
+                        std::vector<double>& p, std::vector<double>& Hp) {
+        const size_t m = support.size(), size = r.size();
+        double rz = 0.0;
+        for (size_t c = 0; c < size; ++c) {
+            p[c] = preconditioned(support, r, c);
+            rz += r[c] * p[c];
+        }
+        int steps = 0;
+        while (steps < conjugate_limit && rz > 0.0) {
+            scores_along(support, p);
+            curve();
+            pull(support, Hp);
+            for (size_t c = 0; c < m; ++c) Hp[c] += A.l2[support[c]] * p[c];
+            ++steps;
+            const double curved = dot(p.data(), Hp.data(), size);
+            if (!(curved > 0.0)) break;
+            const double length = rz / curved;
+            double worst = 0.0, next = 0.0;
+            for (size_t c = 0; c < size; ++c) {
+                move[c] += length * p[c];
+                r[c] -= length * Hp[c];
+                worst = std::max(worst, std::abs(r[c]) / (c < m ? A.scale[support[c]] : total_s));
+                next += r[c] * preconditioned(support, r, c);
+            }
+            if (worst <= tolerance) break;
+            for (size_t c = 0; c < size; ++c) p[c] = preconditioned(support, r, c) + next / rz * p[c];
+            rz = next;
+        }
+        return steps;
+    }
+
+    // along_E: the change of scores when centred columns move by p, and intercepts.
+    void scores_along(const std::vector<size_t>& support, const std::vector<double>& p) {
+        const size_t m = support.size();
+        std::vector<double> shift(k, 0.0);
+        along_E.assign(n * k, 0.0);
+        for (size_t c = 0; c < m; ++c) {
+            const size_t i = support[c];
+            if (p[c] == 0.0) continue;
+            X.add(A.feature[i], p[c], &along_E[A.klass[i] * n]);
+            shift[A.klass[i]] += center[i] * p[c];
+        }
+        for (size_t l = 0; l < k && D.intercept; ++l)
+            for (size_t i = 0; i < n; ++i) along_E[l * n + i] += p[m + l] - shift[l];
+    }
+
+    // along_V = the model's curvature in the scores times along_E.
+    void curve() {
+        along_V.resize(n * k);
+        std::vector<double> total(n, 0.0);
+        for (size_t l = 0; l < k && !gaussian; ++l)
+            for (size_t i = 0; i < n; ++i) total[i] += D.s[i] * P[l * n + i] * along_E[l * n + i];
+        for (size_t l = 0; l < k; ++l)
+            for (size_t i = 0; i < n; ++i) {
+                const double mean = gaussian ? 0.0 : P[l * n + i];
+                along_V[l * n + i] = (q[l * n + i] + D.s[i] * mean * mean) * along_E[l * n + i] - mean * total[i];
+            }
+    }
+
+    // The products of along_V with the centred columns, and its sums.
+    void pull(const std::vector<size_t>& support, std::vector<double>& out) const {
+        const size_t m = support.size();
+        std::vector<double> total(k, 0.0);
+        for (size_t l = 0; l < k && D.intercept; ++l) out[m + l] = total[l] = sum(&along_V[l * n], n);
+        for (size_t c = 0; c < m; ++c) {
+            const size_t i = support[c], l = A.klass[i];
+            out[c] = X.dot(A.feature[i], &along_V[l * n]) - center[i] * total[l];
+        }
+    }
+
+    // Go as far along `move` as the model falls, at the least to where the first sign turns. How many signs would turn.
+    size_t accept(const std::vector<size_t>& support, const std::vector<double>& gradient, const std::vector<double>& move) {
+        const size_t m = support.size();
+        std::vector<double> step(move.size());
+        double first_turn = 1.0;
+        size_t turning = 0;
+        const auto turn = [&](size_t c) {
+            const double w = A.w[support[c]] + d[support[c]];
+            return A.l1[support[c]] > 0.0 && w * (w + move[c]) < 0.0 ? -w / move[c] : 2.0;
+        };
+        for (size_t c = 0; c < m; ++c) {
+            first_turn = std::min(first_turn, turn(c));
+            turning += turn(c) < 1.0;
+        }
+        for (double length = 1.0;; length = std::max(0.25 * length, first_turn)) {
+            double change = 0.0;
+            for (size_t c = 0; c < move.size(); ++c) step[c] = length * move[c];
+            for (size_t c = 0; c < m; ++c) {
+                const size_t i = support[c];
+                const double w = A.w[i] + d[i];
+                if (turn(c) <= length) step[c] = -w;
+                change += A.l1[i] * (std::abs(w + step[c]) - std::abs(w)) + 0.5 * A.l2[i] * step[c] * step[c];
+            }
+            scores_along(support, step);
+            curve();
+            change += dot(gradient.data(), step.data(), step.size()) + 0.5 * dot(along_E.data(), along_V.data(), n * k);
+            if (length <= first_turn || change < 0.0) break;
+        }
+        for (size_t c = 0; c < m; ++c) {
+            const size_t i = support[c];
+            d[i] = step[c] == -(A.w[i] + d[i]) ? -A.w[i] : d[i] + step[c];
+            db[A.klass[i]] -= D.intercept ? center[i] * step[c] : 0.0;
+        }
+        for (size_t l = 0; l < k && D.intercept; ++l) db[l] += step[m + l];
+        resume();
+        return turning;
+    }
+
+    // The state of the sweeps after a step of all classes at once.
+    void resume() {
+        for (size_t t = 0; t < n * k; ++t) now_E[t] += along_E[t];
+        if (k == 1) {
+            for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (P[i] - D.Y[i]) + q[i] * now_E[i];
+            return;
+        }
+        std::fill(T.begin(), T.end(), 0.0);
+        for (size_t l = 0; l < k; ++l)
+            for (size_t i = 0; i < n; ++i) {
+                const size_t t = l * n + i;
+                u[t] = D.s[i] * (gaussian ? 1.0 : P[t]) * now_E[t];
+                excess[t] = beyond(l, i) * now_E[t];
+                if (!gaussian) T[i] += u[t];
+            }
     }
 
     // Row-wise Cholesky in the lower triangle; false when the matrix is not positive definite to rounding.

@@ -42,7 +42,8 @@ def fit(
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
     show(gathered(fitted, table.X, table.y, data.name, brief=True))
-    say(f"\nThe model: {output}. Next:  smaller predict {output} NEW.csv -o OUT.csv")
+    new = "NEW" + Path(data.name.lower().removesuffix(".gz")).suffix
+    say(f"\nThe model: {output}. Next:  smaller predict {output} {new} -o OUT.csv")
 
 
 def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False) -> dict[str, Any]:

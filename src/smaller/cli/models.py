@@ -44,6 +44,8 @@ class Fitted(NamedTuple):
 
 def load(path: Path) -> Fitted:
     """Read a model file that the command wrote, or one that smaller.save wrote of a plain model."""
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
     model, notes = persist.load_with_notes(path)
     if notes is None:
         raise ModelFileError(

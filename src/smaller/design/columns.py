@@ -87,6 +87,10 @@ class Design:
             mean, spread, mass = np.append(mean, 1.0), np.append(spread, 0.0), np.append(mass, s.sum())
         return Moments(mean, spread, mass)
 
+    def leaders(self, *units: np.ndarray | None) -> np.ndarray | None:
+        """Which columns are not multiples of an earlier one when divided by the units, (d,); None is not known."""
+        return None
+
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some of the d columns as a fresh array, (n, len(rows))."""
         raise NotImplementedError

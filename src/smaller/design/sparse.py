@@ -8,6 +8,7 @@ from scipy import sparse
 from .columns import Design
 
 LARGE_BYTES = 2**26  # a matrix by rows that is larger is not turned into one by columns
+SAME = 2.0**-40  # products that differ by less than this part are of the same column
 
 
 class SparseDesign(Design):
@@ -27,6 +28,7 @@ class SparseDesign(Design):
             matrix = matrix.copy()  # what the user gave is not to be sorted
             matrix.sum_duplicates()
         self.X = matrix
+        self._led: tuple[tuple, np.ndarray] | None = None
 
     def _columns(self, rows: np.ndarray | None):
         return self.X if rows is None else self.X[:, rows]
@@ -70,6 +72,21 @@ class SparseDesign(Design):
     def _total(self, column: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Sums of entries by column, (d,)."""
         return np.bincount(column, weights=values, minlength=self.d)
+
+    def leaders(self, *units: np.ndarray | None) -> np.ndarray | None:
+        """Words of one text only, for instance, are the same column many times; two random products tell them apart."""
+        if self._led is None or any(was is not now for was, now in zip(self._led[0], units, strict=True)):
+            unit = np.prod([np.ones(self.d), *(each for each in units if each is not None)], axis=0)
+            probes = self.X.T @ np.random.default_rng(0).standard_normal((self.n, 2))
+            probes *= (np.sign(probes[:, 0]) / np.where(unit > 0, unit, 1.0))[:, None]
+            order = np.argsort(probes[:, 0], kind="stable")
+            ahead, here = probes[order[:-1]], probes[order[1:]]
+            same = (np.abs(here - ahead) <= SAME * np.abs(here)).all(axis=1)
+            starts = np.append(0, 1 + np.flatnonzero(~same))  # of those that are alike
+            first = unit == 0  # who has no penalty is not to be left out
+            first[np.minimum.reduceat(order, starts)] = True
+            self._led = units, first
+        return self._led[1]
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some of the d columns as a dense array."""

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from .. import __version__
+from ..estimator import Estimator
 from .registry import (
     DIMENSIONS,
     ESTIMATORS,
@@ -27,6 +29,8 @@ from .registry import (
     SPLITTERS,
     VERSION,
 )
+
+WHOLE = {"coef_", "intercept_", "support_", "basis_"}  # a model that has one of these has them all
 
 
 class LaterFormatError(Exception):
@@ -177,7 +181,10 @@ def _sides(shape) -> tuple[int, ...]:
 
 
 def _check_sides(model) -> None:
-    """Refuse weights that do not fit what they belong to."""
+    """Refuse weights that do not fit what they belong to, or that lack what belongs to them."""
+    whole = WHOLE | {"classes_"} if is_classifier(model) else WHOLE
+    if isinstance(model, Estimator) and 0 < len(whole & vars(model).keys()) < len(whole):
+        raise ValueError(f"a fitted model lacks {min(whole - vars(model).keys())}")
     coef, support = getattr(model, "coef_", None), getattr(model, "support_", None)
     if coef is None or support is None:
         return

@@ -81,12 +81,13 @@ def _weights(facts: dict) -> dict:
     ]
     y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
     title = "weight per standard deviation" if kept["standardised"] else "weight"
+    end = {"titleAnchor": "end"}  # on a narrow page, long names leave less room than the title takes
     bars = {"mark": {"type": "bar", "tooltip": True},
-            "encoding": {"y": y, "x": _axis("weight", title),
+            "encoding": {"y": y, "x": _axis("weight", title, axis=end),
                          "color": {"condition": {"test": "datum.weight < 0", "value": COLOURS[1]},
                                    "value": COLOURS[0]}}}  # fmt: skip
     lines = {"mark": {"type": "rule", "color": "#222222", "strokeWidth": 1.5},
-             "encoding": {"y": y, "x": _axis("low", title), "x2": {"field": "high"}}}  # fmt: skip
+             "encoding": {"y": y, "x": _axis("low", title, axis=end), "x2": {"field": "high"}}}  # fmt: skip
     layers = [bars, lines] if kept["errors"] else [bars]
     return _chart(values, "The greatest weights", layers, height=max(120, 20 * len(values)))
 

@@ -48,7 +48,8 @@ def was_fitted_on(inner, X, y: np.ndarray) -> bool:
         return False
     Phi = inner.basis_.transform(X if sparse.issparse(X) else np.asarray(X, dtype=np.float64), inner.support_)
     center = np.asarray(Phi.mean(axis=0)).ravel()
-    size = float(np.abs(Phi).max()) if Phi.shape[1] else 0.0
+    size = float(max(Phi.max(), -Phi.min())) if Phi.shape[1] else 0.0
+    del Phi  # which may be as large as X
     miss = abs(float(np.mean(y - inner.predict(X))))
     return bool((np.abs(center - inner.center_) <= 1e-9 * size).all() and miss <= 1e-5 * y.std())
 

@@ -99,8 +99,12 @@ def _best_on(
     found = np.flatnonzero(np.isfinite(alpha))
     if not len(found):
         return evidence.empty(noise)
-    Phi = Phi[:, found]
-    return evidence.fit(rows[found], alpha[found], noise, Phi.T @ Phi, C[found])
+    if 2 * len(found) > len(rows):  # rather some more products than a copy of nearly all columns
+        G = (Phi.T @ Phi)[np.ix_(found, found)]
+    else:
+        Phi = Phi[:, found]
+        G = Phi.T @ Phi
+    return evidence.fit(rows[found], alpha[found], noise, G, C[found])
 
 
 def settled(evidence: Evidence, rows: np.ndarray, alpha: np.ndarray, noise: float, floor: float, tol: float) -> Fit:

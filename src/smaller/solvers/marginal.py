@@ -28,6 +28,9 @@ from .solution import History, Solution
 STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated
 TRUSTED = 0.3  # only a change of log(lam) below this is
 ROUGH, PASSES = 1e-2, 50  # accuracy of the first L1 fits, and the passes over the data that each may take
+UNSURE = (
+    3.0  # times the root of its accuracy: log(N) of a rough fit, which has yet to shed small weights, may err by this
+)
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
 EXACTLY = partial(newton, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
 JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
@@ -87,11 +90,12 @@ def fixed_point(
         rests = abs(change) <= settled or search.closed()
         if rests and accuracy == tol:
             break
-        previous, accuracy = lam, float(np.clip(0.1 * abs(change), tol, accuracy))
-        if rests or search.narrow():
-            accuracy = tol
-        if not rests:
-            lam *= float(np.exp(search.step(np.log(lam), change, np.sign(W))))
+        sure = accuracy == tol or abs(change) > UNSURE * np.sqrt(accuracy)
+        step = 0.0 if rests else search.step(np.log(lam), change, np.sign(W), sure)
+        finer = tol if rests or search.narrow() else min(accuracy if sure else 0.1 * accuracy, change**2)
+        if finer <= tol < accuracy:
+            search.forget()
+        previous, lam, accuracy = lam, lam * float(np.exp(step)), max(finer, tol)
     return _outcome(objective, visited, settled, max_iter)
 
 
@@ -110,11 +114,15 @@ class _Search:
         """Whether it is time to look closely."""
         return self.above - self.below <= 100 * JUMP_WIDTH
 
-    def step(self, x: float, f: float, signs: np.ndarray) -> float:
+    def forget(self) -> None:
+        """Bounds that rough fits found are not kept."""
+        self.below, self.above = -np.inf, np.inf
+
+    def step(self, x: float, f: float, signs: np.ndarray, sure: bool = True) -> float:
         """The next change of x: f itself, its secant where that can be trusted, half the way where it leads astray."""
-        if f > 0:
+        if sure and f > 0:
             self.below, self.above = x, self.above if self.above > x else np.inf
-        else:
+        elif sure:
             self.above, self.below = x, self.below if self.below < x else -np.inf
         step = self._secant(x, f, signs)
         self.last = x, f, signs
@@ -124,7 +132,7 @@ class _Search:
 
     def _secant(self, x: float, f: float, signs: np.ndarray) -> float:
         """f itself is the plain step; where the support stays the same the slope of the curve is known as well."""
-        if self.last is None or abs(f) > TRUSTED or not np.array_equal(signs, self.last[2]):
+        if self.last is None or x == self.last[0] or abs(f) > TRUSTED or not np.array_equal(signs, self.last[2]):
             return f
         past, before, _ = self.last
         slope = 1.0 + (f - before) / (x - past)

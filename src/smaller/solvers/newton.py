@@ -106,14 +106,16 @@ def _working_set(objective: Posterior, point: Point, screen: float) -> np.ndarra
     """Flat positions in W^T (class by class) of the weights to work on: the non-zero ones and the worst violators."""
     d, k = objective.design.d, objective.k
     W, residuals = point.W[:d].ravel(), point.residuals[:d].ravel()
-    used = W != 0
-    support, violating = np.flatnonzero(used), np.flatnonzero((residuals > 0) & ~used)
+    used, leaders = W != 0, objective.leaders
+    idle = ~used if leaders is None else ~used & np.repeat(leaders, k)
+    support, violating = np.flatnonzero(used), np.flatnonzero((residuals > 0) & idle)
     room = max(SMALLEST_WORKING_SET, 2 * len(support))
     if len(violating) > room:
         violating = violating[np.argpartition(residuals[violating], -room)[-room:]]
     chosen = [support, violating, objective.free_places[objective.free_places < d * k]]
     if screen < 1.0:
-        chosen.append(np.flatnonzero(np.abs(point.G[:d]) > max(screen, 0.0) * objective.l1[:d]))
+        pressing = np.abs(point.G[:d]) > max(screen, 0.0) * objective.l1[:d]
+        chosen.append(np.flatnonzero(pressing.ravel() & idle))
     feature, klass = np.divmod(np.concatenate(chosen), k)
     return np.unique(klass * d + feature)
 

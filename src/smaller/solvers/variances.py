@@ -64,11 +64,11 @@ class Problem:
 
     def state(self, rows: np.ndarray, gamma: np.ndarray, noise: float) -> State:
         """By the smaller of the two systems; `rows` are positions in `self.rows`."""
-        evidence, tall = self.evidence, self.Phi.shape[1] <= len(self.Phi)
+        evidence, tall = self.evidence, self.tall
         Phi = self.Phi if tall else self.Phi[:, rows]
         root = np.sqrt(gamma)
         if len(rows) <= len(Phi):
-            G, C = self._products(rows) if tall else (evidence.columns.design.square(Phi), Phi.T @ self.T)
+            G, C = self.products(rows)
             H = G * np.outer(root, root) / noise
             H.flat[:: len(rows) + 1] += 1.0
             inner, logdet = inverse(H, evidence.columns.design)
@@ -92,8 +92,16 @@ class Problem:
         value = evidence._constant(noise) - 0.5 * (evidence.k * logdet + quadratic)
         return State(rows, gamma, noise, mean, np.clip(determined, 0.0, 1.0), misfit, value)
 
-    def _products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Phi^T Phi and Phi^T y of some columns, from those of all."""
+    @property
+    def tall(self) -> bool:
+        """Whether the products of all columns are worth keeping."""
+        return self.Phi.shape[1] <= len(self.Phi)
+
+    def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Phi^T Phi and Phi^T y of some columns: without a copy of these, where those of all are known."""
+        if not self.tall:
+            Phi = self.Phi[:, rows]
+            return self.evidence.columns.design.square(Phi), Phi.T @ self.T
         G, C = self._all_products
         return G[np.ix_(rows, rows)], C[rows]
 
@@ -241,7 +249,8 @@ def _ended(
     if not len(rows):
         fit = evidence.empty(max(floor, evidence.variance, np.finfo(float).tiny) if noise is None else noise)
     else:
-        fit = evidence.at(rows, 1 / state.gamma, state.noise)
+        G, C = (np.asfortranarray(each) for each in problem.products(state.rows))
+        fit = evidence.fit(rows, 1 / state.gamma, state.noise, G, C)
     final = solution(evidence, fit, floor, history, tol, violation <= tol)
     return _judged(final, violation, tol, history[-1].objective)
 

@@ -47,7 +47,16 @@ def _check_names(path: Path, names: list[str], wanted: Reading) -> None:
     asked = [*([wanted.target] if wanted.target else []), *wanted.categorical, *wanted.ignore]
     missing = [name for name in asked if name not in names]
     if missing:
-        raise ValueError(f"{path} has no column {listed(missing)}; its columns are {listed(names)}.")
+        bare = ". Its first line must have the names of the columns" if all(map(_is_figure, names)) else ""
+        raise ValueError(f"{path} has no column {listed(missing)}; its columns are {listed(names)}{bare}.")
+
+
+def _is_figure(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _count_texts(path: Path, names: list[str], frames: Callable) -> dict[str, Counter]:
@@ -64,11 +73,18 @@ def _refuse_free_text(counts: dict[str, Counter], rows: int) -> None:
     limit = min(CATEGORIES, max(rows // 2, FEW))
     many = [(name, len(count)) for name, count in counts.items() if len(count) > limit]
     if many:
-        told = ", ".join(f"{name!r} ({count} different texts in {rows} rows)" for name, count in many[:6])
+        told = ", ".join(f"{name!r} ({_about(counts[name], rows)})" for name, _ in many[:6])
         raise ValueError(
             f"Columns of text are taken as categories, and these have too many: {told}. Leave them out with --ignore, "
             "or turn them into numbers."
         )
+
+
+def _about(texts: Counter, rows: int) -> str:
+    odd = [text for text in texts if not _is_figure(text)]
+    if 2 * len(odd) < len(texts):
+        return f"numbers but for {listed(odd, 3)}"
+    return f"{len(texts)} different texts in {rows} rows"
 
 
 def _fill(path: Path, wanted: Reading, frames: Callable, columns: Columns, rows: int | None) -> Table:
@@ -119,8 +135,10 @@ def _fill_rows(X: np.ndarray, frame, columns: Columns, unseen: Counter) -> None:
 def _numbers(frame) -> np.ndarray:
     try:
         return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"A column that was numbers when the model was fitted has text now: {error}.") from None
+    except (TypeError, ValueError):
+        texts = {name: frame[name][~frame[name].map(_is_figure)] for name in frame if not is_number(frame[name])}
+        told = ", ".join(f"{name!r} (such as {str(column.iloc[0])!r})" for name, column in texts.items() if len(column))
+        raise ValueError(f"Columns that were numbers when the model was fitted have text now: {told}.") from None
 
 
 def _impute(X: np.ndarray, columns: Columns, wanted: Reading, unseen: Counter) -> Columns:
@@ -134,6 +152,10 @@ def _impute(X: np.ndarray, columns: Columns, wanted: Reading, unseen: Counter) -
         name: int(np.isnan(X[:, place.start]).sum()) for name, place in places.items() if place.stop > place.start
     }
     missing = {name: count for name, count in missing.items() if count}
+    infinite = {name: int(np.isinf(X[:, place]).sum()) for name, place in places.items()}
+    if any(infinite.values()):
+        told = ", ".join(f"{name!r} {count}" for name, count in infinite.items() if count)
+        raise ValueError(f"Values are infinite, of {len(X)} rows: {told}. Remove these rows, or --ignore the columns.")
     if missing and not (wanted.impute or fill):
         raise ValueError(_about_missing(missing, unseen, len(X)))
     for name, place in places.items():

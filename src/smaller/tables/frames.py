@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from .columns import listed
 
 PORTION = 5_000  # rows in memory beside the array
 
@@ -12,8 +15,11 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
     import pandas as pd
 
     try:
+        separator = _separator(path)
+        first = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, encoding="utf-8-sig")
+        _refuse_twice(path, first.iloc[0].dropna().tolist())
         yield from pd.read_csv(
-            path, sep=_separator(path), usecols=None if names is None else list(names), dtype=dict.fromkeys(text, str),
+            path, sep=separator, usecols=None if names is None else list(names), dtype=dict.fromkeys(text, str),
             chunksize=PORTION, encoding="utf-8-sig", low_memory=False,
         )  # fmt: skip
     except pd.errors.EmptyDataError:
@@ -24,6 +30,12 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
         ) from None
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from None
+
+
+def _refuse_twice(path: Path, names: list[str]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{path} has several columns named {listed(twice)}; give each a name of its own.")
 
 
 def _separator(path: Path) -> str:
@@ -41,6 +53,7 @@ def arrow(batches: Callable) -> Callable:
 
         try:
             for batch in batches(path):
+                _refuse_twice(path, batch.schema.names)
                 chosen = batch if names is None else batch.select(list(names))
                 frame = chosen.to_pandas()
                 for name in text:
