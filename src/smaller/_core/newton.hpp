@@ -118,6 +118,7 @@ private:
     static constexpr double UNKNOWN = -1.0;
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
     static constexpr size_t MAX_GRAM = 1000;
+    static constexpr int PATIENT = 24;  // sweeps, before conjugate gradients are tried
     static constexpr int SWEEPS_PER_CONJUGATE = 8, MIN_CONJUGATE = 32, MAX_CONJUGATE = 1000;
 
     double penalty(double step) const {
@@ -268,7 +269,7 @@ private:
                 all = true;
             } else {
                 all = false;
-                if (large && ++resting % SWEEPS_PER_CONJUGATE == 0) sweeps += conjugate(tolerance);
+                if (large && ++resting >= PATIENT && resting % SWEEPS_PER_CONJUGATE == 0) sweeps += conjugate(tolerance);
             }
             if (sweeps % 64 == 0) poll();
         }
