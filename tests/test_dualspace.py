@@ -18,10 +18,9 @@ from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.evidence import Evidence
 from smaller.likelihoods import Gaussian
 from smaller.objective import Posterior
-from smaller.priors import SCALE_MIXTURES, Jeffreys, Laplace, Power, Student
+from smaller.priors import SCALE_MIXTURES, Jeffreys, Laplace, Power, Student, conjugate_point, log_prior, prior_slope
 from smaller.solvers.newton import newton
 from smaller.solvers.sparsest import cheapness, noiseless
-from smaller.solvers.variances import conjugate_point, log_prior, prior_slope
 
 ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 

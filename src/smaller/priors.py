@@ -10,6 +10,8 @@ of the last part are the same for Type I estimation, where h and its derivative 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -213,3 +215,40 @@ def as_scale_mixture(prior):
             f"slope(z), such as smaller.priors.Power(0.1); got {prior!r}."
         )
     return prior
+
+
+# -- What a prior says of a variance: f, with h(z) = min_gamma z / gamma + log gamma + f(gamma) (Wipf & Wu 2012)
+
+GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is looked at, and what rounding does to it
+
+
+def conjugate_point(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """The z at which h'(z) = 1 / gamma, by bisection: h' decreases."""
+    low, high = np.full(len(gamma), -150.0), np.full(len(gamma), 150.0)
+    for _ in range(60):
+        middle = (low + high) / 2
+        above = prior.slope(np.exp(middle)) > 1 / gamma
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.where(low <= -149.0, 0.0, np.exp((low + high) / 2))
+
+
+def log_prior(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """f(gamma) = max_z [ h(z) - z / gamma ] - log gamma, from h(z) = min_gamma z / gamma + log gamma + f(gamma)."""
+    z = conjugate_point(prior, gamma)
+    return prior.h(z) - z / gamma - np.log(gamma)
+
+
+def prior_slope(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """gamma f'(gamma) = z / gamma - 1."""
+    return conjugate_point(prior, gamma) / gamma - 1
+
+
+def prior_rate(prior: Any, gamma: np.ndarray) -> np.ndarray:
+    """f'(gamma)."""
+    return prior_slope(prior, gamma) / gamma
+
+
+def increases(prior: Any) -> bool:
+    """Whether f increases and is concave: then, as with f = 0, the best variance of a column may be 0."""
+    slope = prior_slope(prior, GRID)
+    return bool((slope >= -ROUNDING).all() and (np.diff(slope / GRID) <= ROUNDING * (1 + slope[1:]) / GRID[1:]).all())

@@ -20,7 +20,7 @@ from ..errors import Status
 from ..evidence import Evidence, inverse
 from ..likelihoods import Gaussian
 from ..objective import Posterior
-from ..priors import Jeffreys, Laplace
+from ..priors import Jeffreys, Laplace, increases, log_prior, prior_rate, prior_slope
 from .evidence import FLOOR, solution
 from .newton import newton
 from .solution import Solution, Step
@@ -30,7 +30,6 @@ IRRELEVANT = 1e-3  # a column whose data determine it less than this may be dele
 FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhutdinov & Roweis 2003)
 ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
 LONGEST = 5.0  # step in the logarithm of a variance
-GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is looked at, and what rounding does to it
 OUT = 1e-8  # of the largest variance: where the slope of f at 0 is taken
 
 
@@ -128,38 +127,6 @@ class Problem:
             h = h + total * float(prior_slope(self.prior, np.array([state.noise]))[0])
         held = floor == 0 or (state.noise <= floor * (1 + 1e-12) and h >= 0)
         return 0.5 * k * np.append(g, 0.0 if held else h)
-
-
-def conjugate_point(prior: Any, gamma: np.ndarray) -> np.ndarray:
-    """The z at which h'(z) = 1 / gamma, by bisection: h' decreases."""
-    low, high = np.full(len(gamma), -150.0), np.full(len(gamma), 150.0)
-    for _ in range(60):
-        middle = (low + high) / 2
-        above = prior.slope(np.exp(middle)) > 1 / gamma
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(low <= -149.0, 0.0, np.exp((low + high) / 2))
-
-
-def log_prior(prior: Any, gamma: np.ndarray) -> np.ndarray:
-    """f(gamma) = max_z [ h(z) - z / gamma ] - log gamma, from h(z) = min_gamma z / gamma + log gamma + f(gamma)."""
-    z = conjugate_point(prior, gamma)
-    return prior.h(z) - z / gamma - np.log(gamma)
-
-
-def prior_slope(prior: Any, gamma: np.ndarray) -> np.ndarray:
-    """gamma f'(gamma) = z / gamma - 1."""
-    return conjugate_point(prior, gamma) / gamma - 1
-
-
-def prior_rate(prior: Any, gamma: np.ndarray) -> np.ndarray:
-    """f'(gamma)."""
-    return prior_slope(prior, gamma) / gamma
-
-
-def increases(prior: Any) -> bool:
-    """Whether f increases and is concave: then, as with f = 0, the best variance of a column may be 0."""
-    slope = prior_slope(prior, GRID)
-    return bool((slope >= -ROUNDING).all() and (np.diff(slope / GRID) <= ROUNDING * (1 + slope[1:]) / GRID[1:]).all())
 
 
 # The rules: new variances of the columns from the state.
