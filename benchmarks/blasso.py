@@ -27,7 +27,7 @@ RATIO, REPEATS, WIDTH = 0.01, 2, 2.0
 class NumpyMoves(GatedMoves):
     """The same walk for two classes, every array operation in NumPy and every move evaluated."""
 
-    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
+    def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
         """All weights at once, then each gate with all its kernel values at once."""
         t = np.where(self.Y > 0, -1.0, 1.0)
         margins = t * self.F

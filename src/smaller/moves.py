@@ -86,8 +86,11 @@ class WeightMoves:
         here, up, down = self.cost(values)
         return np.stack([up - here, down - here])
 
-    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
-        """What the loss gains by a step up (first row) or down of some coordinates, the intercept following."""
+    def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
+        """What the loss gains by a step up (first row) or down of some coordinates, the intercept following.
+
+        Both are found at once, whichever is wanted.
+        """
         klass, column = np.divmod(coordinates, self.design.d)
         up, down = np.empty((2, len(coordinates)))
         _core.weight_moves(
@@ -206,20 +209,23 @@ class GatedMoves(WeightMoves):
         gates = [np.where(self._may_move(sign), self._gates(sign) - self._gates(), np.nan) for sign in moves]
         return np.hstack([weights, gates])
 
-    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
+    def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
+        """As with fixed columns; steps of gates only where wanted, (2, number of coordinates), the others are NaN."""
         found = np.empty((2, len(coordinates)))
         weights = coordinates < self.n_weights
         if weights.any():
             found[:, weights] = super().loss_changes(coordinates[weights])
         if not weights.all():
-            found[:, ~weights] = self._gate_changes(coordinates[~weights] - self.n_weights)
+            where = None if wanted is None else wanted[:, ~weights]
+            found[:, ~weights] = self._gate_changes(coordinates[~weights] - self.n_weights, where)
         return found
 
-    def _gate_changes(self, inputs: np.ndarray) -> np.ndarray:
-        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step."""
+    def _gate_changes(self, inputs: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
+        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step or none is wanted."""
         found = np.full((2, len(inputs)), np.nan)
         for row, sign in enumerate((1, -1)):
-            here = np.flatnonzero(self._may_move(sign)[inputs])
+            here = self._may_move(sign)[inputs]
+            here = np.flatnonzero(here if wanted is None else here & wanted[row])
             if len(here):
                 at = inputs[here]
                 found[row, here] = self._losses_with(at, self._gates(sign)[at] ** 2) - self.loss
