@@ -330,6 +330,15 @@ def test_where_all_gates_would_shut_at_first_one_is_opened_again():
     assert model.score(X, y) > 0.9
 
 
+def test_a_gate_shut_too_early_opens_again_with_the_weights_that_this_takes():
+    for seed in (0, 24, 30):  # draws in which the opening of the second gate pays only after several steps of weights
+        data = make_gaussians(200, 2, random_state=seed)
+        model = JFSCL(0.375 / 2, lam=1.0).fit(data.data, data.target)
+        counts = np.array([model.path_.parameters(t)[-2:] for t in range(len(model.path_))])
+        assert (counts < 0).any(), "no gate was ever shut"
+        assert model.get_support().all()
+
+
 @pytest.mark.parametrize("model", [LRVM(), JFSCL()])
 def test_the_point_is_chosen_by_folds_by_held_out_samples_or_by_strength(model):
     X, y = clusters(240, 4, 2, 3, spread=0.8)

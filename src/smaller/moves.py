@@ -6,7 +6,8 @@ it is free, and stands at its optimum before every move.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -21,6 +22,8 @@ SHUT = 0.02  # a gate this near its end goes no further: it would need several s
 MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
 # Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
 OPENED, STEEPEST, TRIED = 4, 8, 64
+FOLLOWED = 6  # steps of weights after one of these gates
+Escape = tuple[list[tuple[int, int]], float, float]  # moves that only together pay, and what loss and penalty gain
 NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
@@ -117,7 +120,7 @@ class WeightMoves:
         self.b[klass] -= change * center
         self._settle()
 
-    def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
+    def escapes(self) -> list[Escape]:
         """Moves of several parameters that may pay where none of a single one does: there are none."""
         return []
 
@@ -278,39 +281,48 @@ class GatedMoves(WeightMoves):
         gates = np.stack([slope * (self._gates(sign) ** 2 - here) for sign in (1, -1)])
         return np.hstack([super().loss_estimates(), gates - MARGIN * np.abs(gates)])
 
-    def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
-        """A shut gate half opened together with a step of a weight; each with its changes of loss and penalty.
+    def escapes(self) -> list[Escape]:
+        """A shut gate half opened together with steps of weights; each with its changes of loss and penalty.
 
         Alone, either may change nothing or for the worse. Without weights the gates do not matter, and the kernel of
-        shut gates is constant; and weights that suit a kernel do not suit a narrower one.
+        shut gates is constant; and weights that suit a kernel do not suit a narrower one, which a single step seldom
+        makes up for: the gate that a step gains most by is followed further.
         """
         shut = np.flatnonzero(self._gates() < SHUT)
         m, used = self.design.d, np.flatnonzero(self.weights.any(axis=1))
         if not len(used):
-            return [pair for j in shut for pair in self._pairs(int(j), np.arange(m))]
-        order = np.argsort(self._losses_with(shut, np.full(len(shut), 0.25)), kind="stable")
+            return [escape for j in shut for escape in next(self._openings(int(j), np.arange(m)))]
+        losses = self._losses_with(shut, np.full(len(shut), 0.25)) - self.loss
+        order = np.argsort(losses, kind="stable")[:OPENED]
         columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED)))
-        return [pair for j in shut[order[:OPENED]] for pair in self._pairs(int(j), columns)]
+        openings = [self._openings(int(j), columns) for j in shut[order]]
+        found = [next(rounds) for rounds in openings]
+        if found:
+            gains = [
+                loss - min(change for _, change, _ in tried) for loss, tried in zip(losses[order], found, strict=True)
+            ]
+            found += islice(openings[int(np.argmax(gains))], FOLLOWED - 1)
+        return [escape for tried in found for escape in tried]
 
-    def _pairs(self, j: int, columns: np.ndarray) -> list[tuple[list[tuple[int, int]], float, float]]:
-        """Gate j half open with a step of one of the weights that are then steepest."""
-        here = self._gates()[j]
+    def _openings(self, j: int, columns: np.ndarray) -> Iterator[list[Escape]]:
+        """Gate j half open with a step of one of the weights that are then steepest; two steps; and so on."""
+        here, gate, d = self._gates()[j], self.n_weights + j, self.design.d
         S, K = np.asfortranarray(self.S[:, columns]), np.empty((self.n, len(columns)), order="F")
         _core.regate(S, K, self.X[:, j], self.C[columns, j], float(0.25 - here**2), self.gamma)
         scores = self.base + K @ self.weights[columns]
         opened = WeightMoves(as_design(K, self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores)
-        steepest = np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST]
-        klass, column = np.divmod(np.sort(steepest), len(columns))
-        changes = opened.loss_changes(np.sort(steepest)) + opened.loss - self.loss
-        coordinates = klass * self.design.d + columns[column]
-        growth = np.abs(self.counts[coordinates] + np.array([[1], [-1]])) - np.abs(self.counts[coordinates])
-        gate = self.n_weights + j
-        opening = [(gate, 1)] * int(-self.counts[gate])
-        return [
-            ([*opening, (int(at), sign)], float(changes[row, i]), float(self.step * growth[row, i] + 0.5 - here))
-            for row, sign in enumerate((1, -1))
-            for i, at in enumerate(coordinates)
-        ]
+        coordinates = (np.arange(self.k)[:, None] * d + columns).ravel()
+        steps, penalty = [(gate, 1)] * int(-self.counts[gate]), float(0.5 - here)
+        while True:
+            at = np.sort(np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST])
+            losses = opened.loss_changes(at) + opened.loss - self.loss
+            counts = self.counts[coordinates[at]] + opened.counts[at]
+            penalties = penalty + self.step * (np.abs(counts + np.array([[1], [-1]])) - np.abs(counts))
+            moves = [(row, i, (int(coordinates[at[i]]), 1 - 2 * row)) for row in (0, 1) for i in range(len(at))]
+            yield [([*steps, move], float(losses[row, i]), float(penalties[row, i])) for row, i, move in moves]
+            row, i, move = moves[int(losses.argmin())]
+            steps, penalty = [*steps, move], float(penalties[row, i])
+            opened.commit(int(at[i]), move[1])
 
     def commit(self, coordinate: int, sign: int) -> None:
         if coordinate < self.n_weights:
