@@ -140,11 +140,14 @@ class WeightMoves:
         self.R = self.s[:, None] * (self.P - self.Y)
         gaussian = isinstance(self.likelihood, Gaussian)
         omega = self.s[:, None] * (np.ones_like(self.P) if gaussian else self.P * self.Q)
-        # Slopes and curvature-weighted sums of all columns in one pass over them.
-        self.pulled = self.design.pull(np.hstack([self.R, omega]))[: self.design.d]
+        self.pulled = self._pull(np.hstack([self.R, omega]))
         self.center = np.zeros((self.k, self.design.d))
         if self.follows:
             self.center = (self.pulled[:, self.k :] / omega.sum(axis=0)).T
+
+    def _pull(self, values: np.ndarray) -> np.ndarray:
+        """Slopes and curvature-weighted sums of all columns, in one pass over them."""
+        return self.design.pull(values)[: self.design.d]
 
 
 def complements(F: np.ndarray, P: np.ndarray) -> np.ndarray:
@@ -261,6 +264,10 @@ class GatedMoves(WeightMoves):
     def _look(self) -> None:
         self._used = None
         super()._look()
+
+    def _pull(self, values: np.ndarray) -> np.ndarray:
+        # One by one: BLAS is slower at a matrix times two or three columns together.
+        return np.column_stack([self.K.T @ column for column in values.T])
 
     def gate_gradient(self) -> np.ndarray:
         """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
