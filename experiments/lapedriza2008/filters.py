@@ -63,10 +63,10 @@ def sequential(direction: str, criterion: Criterion) -> Callable[[np.ndarray, np
 
 
 def ranking(criterion: Criterion) -> Callable[[np.ndarray, np.ndarray, Iterable[int]], Chosen]:
-    """scikit-learn's k best by a criterion of one feature."""
+    """scikit-learn's k best by a criterion of one feature; of equal features, of which there are many, the first."""
 
     def select(X, y, sizes) -> Chosen:
-        once = np.array([criterion(X[:, [j]], y) for j in range(X.shape[1])])
+        once = np.array([criterion(X[:, [j]], y) for j in range(X.shape[1])]) - 1e-9 * np.arange(X.shape[1])
         return {k: SelectKBest(lambda X, y: once, k=k).fit(X, y).get_support(indices=True) for k in sizes}
 
     return select
