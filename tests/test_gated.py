@@ -209,6 +209,32 @@ def test_candidates_promise_what_a_move_then_gives(classes):
             assert_allclose(other.penalty - penalty, penalties[row, coordinate], atol=1e-12)
 
 
+def test_only_the_steps_of_gates_that_are_wanted_are_evaluated():
+    problem = gated()
+    every = np.arange(problem.size)
+    wanted = np.zeros((2, problem.size), dtype=bool)
+    wanted[0, problem.n_weights + 2] = wanted[1, problem.n_weights + 3] = True
+    found, full = problem.loss_changes(every, wanted), problem.loss_changes(every)
+    assert_allclose(found[wanted], full[wanted], rtol=0, atol=0)
+    gates = slice(problem.n_weights, None)
+    assert np.isnan(found[:, gates][~wanted[:, gates]]).all()
+    assert np.isfinite(full[:, gates][wanted[:, gates]]).all()
+
+
+def test_the_changes_that_an_escape_promises_are_those_of_its_steps():
+    """A gate half opened and several steps of weights, taken one after the other."""
+    problem = gated(steepness=10.0, step=1.2)
+    longest = max(problem.escapes(), key=lambda escape: len(escape[0]))
+    steps, loss_change, penalty_change = longest
+    assert len(steps) > 3
+    loss, penalty = problem.loss, problem.penalty
+    for step in steps:
+        problem.commit(*step)
+    assert_allclose(problem.penalty - penalty, penalty_change, atol=1e-12)
+    gained = problem.loss - loss
+    assert gained - 1e-9 <= loss_change <= gained + 0.1 * abs(gained) + 1e-3
+
+
 def test_shut_and_open_gates_go_no_further():
     problem = gated(steepness=10.0, step=1.2)
     changes = problem.penalty_changes()[:, problem.n_weights :]
@@ -328,6 +354,15 @@ def test_where_all_gates_would_shut_at_first_one_is_opened_again():
     states = np.array([model.path_.parameters(t) for t in range(len(model.path_))])
     assert ((states[:, :-2] == 0).all(axis=1) & (states[:, -2:] < 0).all(axis=1)).any()
     assert model.score(X, y) > 0.9
+
+
+def test_a_gate_shut_too_early_opens_again_with_the_weights_that_this_takes():
+    for seed in (0, 24, 30):  # draws in which the opening of the second gate pays only after several steps of weights
+        data = make_gaussians(200, 2, random_state=seed)
+        model = JFSCL(0.375 / 2, lam=1.0).fit(data.data, data.target)
+        counts = np.array([model.path_.parameters(t)[-2:] for t in range(len(model.path_))])
+        assert (counts < 0).any(), "no gate was ever shut"
+        assert model.get_support().all()
 
 
 @pytest.mark.parametrize("model", [LRVM(), JFSCL()])

@@ -6,7 +6,8 @@ it is free, and stands at its optimum before every move.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -21,6 +22,8 @@ SHUT = 0.02  # a gate this near its end goes no further: it would need several s
 MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
 # Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
 OPENED, STEEPEST, TRIED = 4, 8, 64
+FOLLOWED = 6  # steps of weights after one of these gates
+Escape = tuple[list[tuple[int, int]], float, float]  # moves that only together pay, and what loss and penalty gain
 NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
@@ -86,8 +89,11 @@ class WeightMoves:
         here, up, down = self.cost(values)
         return np.stack([up - here, down - here])
 
-    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
-        """What the loss gains by a step up (first row) or down of some coordinates, the intercept following."""
+    def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
+        """What the loss gains by a step up (first row) or down of some coordinates, the intercept following.
+
+        Both are found at once, whichever is wanted.
+        """
         klass, column = np.divmod(coordinates, self.design.d)
         up, down = np.empty((2, len(coordinates)))
         _core.weight_moves(
@@ -114,7 +120,7 @@ class WeightMoves:
         self.b[klass] -= change * center
         self._settle()
 
-    def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
+    def escapes(self) -> list[Escape]:
         """Moves of several parameters that may pay where none of a single one does: there are none."""
         return []
 
@@ -134,11 +140,14 @@ class WeightMoves:
         self.R = self.s[:, None] * (self.P - self.Y)
         gaussian = isinstance(self.likelihood, Gaussian)
         omega = self.s[:, None] * (np.ones_like(self.P) if gaussian else self.P * self.Q)
-        # Slopes and curvature-weighted sums of all columns in one pass over them.
-        self.pulled = self.design.pull(np.hstack([self.R, omega]))[: self.design.d]
+        self.pulled = self._pull(np.hstack([self.R, omega]))
         self.center = np.zeros((self.k, self.design.d))
         if self.follows:
             self.center = (self.pulled[:, self.k :] / omega.sum(axis=0)).T
+
+    def _pull(self, values: np.ndarray) -> np.ndarray:
+        """Slopes and curvature-weighted sums of all columns, in one pass over them."""
+        return self.design.pull(values)[: self.design.d]
 
 
 def complements(F: np.ndarray, P: np.ndarray) -> np.ndarray:
@@ -206,20 +215,23 @@ class GatedMoves(WeightMoves):
         gates = [np.where(self._may_move(sign), self._gates(sign) - self._gates(), np.nan) for sign in moves]
         return np.hstack([weights, gates])
 
-    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray:
+    def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
+        """As with fixed columns; steps of gates only where wanted, (2, number of coordinates), the others are NaN."""
         found = np.empty((2, len(coordinates)))
         weights = coordinates < self.n_weights
         if weights.any():
             found[:, weights] = super().loss_changes(coordinates[weights])
         if not weights.all():
-            found[:, ~weights] = self._gate_changes(coordinates[~weights] - self.n_weights)
+            where = None if wanted is None else wanted[:, ~weights]
+            found[:, ~weights] = self._gate_changes(coordinates[~weights] - self.n_weights, where)
         return found
 
-    def _gate_changes(self, inputs: np.ndarray) -> np.ndarray:
-        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step."""
+    def _gate_changes(self, inputs: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
+        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step or none is wanted."""
         found = np.full((2, len(inputs)), np.nan)
         for row, sign in enumerate((1, -1)):
-            here = np.flatnonzero(self._may_move(sign)[inputs])
+            here = self._may_move(sign)[inputs]
+            here = np.flatnonzero(here if wanted is None else here & wanted[row])
             if len(here):
                 at = inputs[here]
                 found[row, here] = self._losses_with(at, self._gates(sign)[at] ** 2) - self.loss
@@ -253,6 +265,10 @@ class GatedMoves(WeightMoves):
         self._used = None
         super()._look()
 
+    def _pull(self, values: np.ndarray) -> np.ndarray:
+        # One by one: BLAS is slower at a matrix times two or three columns together.
+        return np.column_stack([self.K.T @ column for column in values.T])
+
     def gate_gradient(self) -> np.ndarray:
         """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
         W, C, K = self._in_use()
@@ -272,39 +288,48 @@ class GatedMoves(WeightMoves):
         gates = np.stack([slope * (self._gates(sign) ** 2 - here) for sign in (1, -1)])
         return np.hstack([super().loss_estimates(), gates - MARGIN * np.abs(gates)])
 
-    def escapes(self) -> list[tuple[list[tuple[int, int]], float, float]]:
-        """A shut gate half opened together with a step of a weight; each with its changes of loss and penalty.
+    def escapes(self) -> list[Escape]:
+        """A shut gate half opened together with steps of weights; each with its changes of loss and penalty.
 
         Alone, either may change nothing or for the worse. Without weights the gates do not matter, and the kernel of
-        shut gates is constant; and weights that suit a kernel do not suit a narrower one.
+        shut gates is constant; and weights that suit a kernel do not suit a narrower one, which a single step seldom
+        makes up for: the gate that a step gains most by is followed further.
         """
         shut = np.flatnonzero(self._gates() < SHUT)
         m, used = self.design.d, np.flatnonzero(self.weights.any(axis=1))
         if not len(used):
-            return [pair for j in shut for pair in self._pairs(int(j), np.arange(m))]
-        order = np.argsort(self._losses_with(shut, np.full(len(shut), 0.25)), kind="stable")
+            return [escape for j in shut for escape in next(self._openings(int(j), np.arange(m)))]
+        losses = self._losses_with(shut, np.full(len(shut), 0.25)) - self.loss
+        order = np.argsort(losses, kind="stable")[:OPENED]
         columns = np.union1d(used, np.arange(0, m, max(1, m // TRIED)))
-        return [pair for j in shut[order[:OPENED]] for pair in self._pairs(int(j), columns)]
+        openings = [self._openings(int(j), columns) for j in shut[order]]
+        found = [next(rounds) for rounds in openings]
+        if found:
+            gains = [
+                loss - min(change for _, change, _ in tried) for loss, tried in zip(losses[order], found, strict=True)
+            ]
+            found += islice(openings[int(np.argmax(gains))], FOLLOWED - 1)
+        return [escape for tried in found for escape in tried]
 
-    def _pairs(self, j: int, columns: np.ndarray) -> list[tuple[list[tuple[int, int]], float, float]]:
-        """Gate j half open with a step of one of the weights that are then steepest."""
-        here = self._gates()[j]
+    def _openings(self, j: int, columns: np.ndarray) -> Iterator[list[Escape]]:
+        """Gate j half open with a step of one of the weights that are then steepest; two steps; and so on."""
+        here, gate, d = self._gates()[j], self.n_weights + j, self.design.d
         S, K = np.asfortranarray(self.S[:, columns]), np.empty((self.n, len(columns)), order="F")
         _core.regate(S, K, self.X[:, j], self.C[columns, j], float(0.25 - here**2), self.gamma)
         scores = self.base + K @ self.weights[columns]
         opened = WeightMoves(as_design(K, self.design.intercept), self.Y, self.likelihood, self.step, self.s, scores)
-        steepest = np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST]
-        klass, column = np.divmod(np.sort(steepest), len(columns))
-        changes = opened.loss_changes(np.sort(steepest)) + opened.loss - self.loss
-        coordinates = klass * self.design.d + columns[column]
-        growth = np.abs(self.counts[coordinates] + np.array([[1], [-1]])) - np.abs(self.counts[coordinates])
-        gate = self.n_weights + j
-        opening = [(gate, 1)] * int(-self.counts[gate])
-        return [
-            ([*opening, (int(at), sign)], float(changes[row, i]), float(self.step * growth[row, i] + 0.5 - here))
-            for row, sign in enumerate((1, -1))
-            for i, at in enumerate(coordinates)
-        ]
+        coordinates = (np.arange(self.k)[:, None] * d + columns).ravel()
+        steps, penalty = [(gate, 1)] * int(-self.counts[gate]), float(0.5 - here)
+        while True:
+            at = np.sort(np.argsort(-np.abs(opened.gradient().T.ravel()), kind="stable")[:STEEPEST])
+            losses = opened.loss_changes(at) + opened.loss - self.loss
+            counts = self.counts[coordinates[at]] + opened.counts[at]
+            penalties = penalty + self.step * (np.abs(counts + np.array([[1], [-1]])) - np.abs(counts))
+            moves = [(row, i, (int(coordinates[at[i]]), 1 - 2 * row)) for row in (0, 1) for i in range(len(at))]
+            yield [([*steps, move], float(losses[row, i]), float(penalties[row, i])) for row, i, move in moves]
+            row, i, move = moves[int(losses.argmin())]
+            steps, penalty = [*steps, move], float(penalties[row, i])
+            opened.commit(int(at[i]), move[1])
 
     def commit(self, coordinate: int, sign: int) -> None:
         if coordinate < self.n_weights:

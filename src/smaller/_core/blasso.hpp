@@ -65,6 +65,10 @@ public:
     double operator()(const double* x, const double* c, double rate) {
         std::copy(base, base + n * k, F.begin());
         for (size_t j = 0; j < a; ++j) {
+            if (k == 1) {
+                add_regated(F.data(), K + j * n, x, c[j], rate, W[j], n);
+                continue;
+            }
             regated(z.data(), K + j * n, x, c[j], rate, n);
             for (size_t l = 0; l < k; ++l)
                 if (W[l * a + j] != 0.0) add(&F[l * n], z.data(), 0.0, W[l * a + j], n);

@@ -268,6 +268,11 @@ SIMD void regated(double* __restrict z, const double* __restrict K, const double
     for (size_t i = 0; i < n; ++i) z[i] = K[i] * fast_exp(-rate * (x[i] - c) * (x[i] - c));
 }
 
+SIMD void add_regated(double* __restrict f, const double* __restrict K, const double* __restrict x, double c,
+                      double rate, double w, size_t n) {
+    for (size_t i = 0; i < n; ++i) f[i] += w * K[i] * fast_exp(-rate * (x[i] - c) * (x[i] - c));
+}
+
 SIMD void regate(double* __restrict S, double* __restrict K, const double* __restrict x, double c, double change,
                  double gamma, size_t n) {
     for (size_t i = 0; i < n; ++i) {

@@ -40,6 +40,8 @@ void multiply(double* z, const float* x, const double* q, size_t n);
 
 // z = K exp(-rate (x - c)^2): a column of an RBF kernel after one input was given another weight.
 void regated(double* z, const double* K, const double* x, double c, double rate, size_t n);
+// f += w z with that z.
+void add_regated(double* f, const double* K, const double* x, double c, double rate, double w, size_t n);
 // S += change (x - c)^2, K = exp(-gamma S).
 void regate(double* S, double* K, const double* x, double c, double change, double gamma, size_t n);
 

@@ -16,11 +16,14 @@ from ..errors import Status
 TIE = 1e-10  # relative: moves that differ by less are equal, and the first of them is taken
 ROUNDING = 1e-13  # relative: gains of the loss below this are no gains
 ESCAPE_EVERY = 0.6  # escapes are tried when the strength has fallen to this fraction
-FIRST_BATCH = 8  # candidates of a shortlist evaluated at once, doubled each time
+FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each time
 
 
 class Moves(Protocol):
-    """What a problem must offer; arrays of changes are (2, size), a step up in the first row, down in the second."""
+    """What a problem must offer; arrays of changes are (2, size), a step up in the first row, down in the second.
+
+    Those of the loss may be NaN where a mask of the same shape says that they are not wanted.
+    """
 
     step: float
     loss: float
@@ -35,7 +38,7 @@ class Moves(Protocol):
 
     def penalty_changes(self) -> np.ndarray: ...
 
-    def loss_changes(self, coordinates: np.ndarray) -> np.ndarray: ...
+    def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray: ...
 
     def loss_estimates(self) -> np.ndarray: ...
 
@@ -104,22 +107,29 @@ class _Search:
         self.problem, size = problem, problem.size
         self.penalty_changes = problem.penalty_changes()
         self.losses = np.full((2, size), np.nan)
-        self.known = np.zeros(size, dtype=bool)
+        self.known = np.zeros((2, size), dtype=bool)
         if shortlist:
             self.estimates = problem.loss_estimates()
         else:
-            self._evaluate(np.arange(size))
+            self.losses[:], self.known[:] = problem.loss_changes(np.arange(size)), True
 
-    def _evaluate(self, coordinates: np.ndarray) -> None:
-        self.losses[:, coordinates] = self.problem.loss_changes(coordinates)
-        self.known[coordinates] = True
+    def _evaluate(self, candidates: np.ndarray) -> None:
+        """Fill in the changes of some moves, positions in the flattened arrays, and those found beside them."""
+        wanted = np.zeros_like(self.known)
+        wanted.ravel()[candidates] = True
+        coordinates = np.flatnonzero(wanted.any(axis=0))
+        wanted = wanted[:, coordinates]
+        found = self.problem.loss_changes(coordinates, wanted)
+        known = wanted | np.isfinite(found)
+        self.losses[:, coordinates] = np.where(known, found, self.losses[:, coordinates])
+        self.known[:, coordinates] |= known
 
     def least(self, lam: float, allowed: np.ndarray) -> _Move | None:
         """The allowed move with the least change of loss + lam penalty; candidates in the order that bounds suggest."""
         allowed = allowed & np.isfinite(self.penalty_changes)
         if not allowed.any():
             return None
-        if not self.known.all():
+        if not self.known[allowed].all():
             self._look_up(lam, allowed)
         costs = self._costs(lam, allowed & self.known)
         best = costs.min()
@@ -129,16 +139,16 @@ class _Search:
 
     def _look_up(self, lam: float, allowed: np.ndarray) -> None:
         """Evaluate until no candidate left can be better than the best seen."""
-        bounds = np.where(allowed, self.estimates + lam * self.penalty_changes, np.inf).min(axis=0)
-        order = np.argsort(bounds, kind="stable")
-        order = order[~self.known[order] & np.isfinite(bounds[order])]
-        batch, first = FIRST_BATCH, 0
         best = self._costs(lam, allowed & self.known).min()
+        bounds = np.where(allowed & ~self.known, self.estimates + lam * self.penalty_changes, np.inf).ravel()
+        order = np.flatnonzero(bounds <= best + _margin(best))
+        order = order[np.argsort(bounds[order], kind="stable")]
+        batch, first = FIRST_BATCH, 0
         while first < len(order) and bounds[order[first]] <= best + _margin(best):
             part = order[first : first + batch]
-            self._evaluate(part)
-            here = self.losses[:, part] + lam * self.penalty_changes[:, part]
-            best = min(best, here[allowed[:, part]].min(initial=np.inf))
+            self._evaluate(part[~self.known.ravel()[part]])
+            here = self.losses.ravel()[part] + lam * self.penalty_changes.ravel()[part]
+            best = min(best, here.min())
             first, batch = first + batch, 2 * batch
 
     def _costs(self, lam: float, where: np.ndarray) -> np.ndarray:
