@@ -182,7 +182,7 @@ def phases(problem) -> list[dict]:
     point = settled(objective, W, 1e-5)
     note("certificate of the null model", lambda: settled(objective, W, 1e-5))
     descent = Descent(objective, False)
-    found, steps = descent.run(point, 1e-4)
+    found, steps, _ = descent.run(point, 1e-4)
     note(f"{steps} gradient steps", lambda: descent.run(point, 1e-4))
     note("preparing them", lambda: Descent(objective, False))
     note("certificate at the end", lambda: settled(objective, found, 1e-5))

@@ -57,8 +57,8 @@ class Accelerated:
         self.last = point.violation
         if self.descent is None or self.descent.precise != self.precise:
             self.descent = Descent(self.objective, self.precise)
-        W, steps = self.descent.run(point, min(aim, 0.1 * point.violation), SOON if able else LONGEST)
-        self.slow |= able and steps == SOON
+        W, steps, reached = self.descent.run(point, min(aim, 0.1 * point.violation), SOON if able else LONGEST)
+        self.slow |= able and not reached
         return W, None, steps, self.precise
 
 
@@ -202,8 +202,8 @@ class Descent:
     def _put(self, a: np.ndarray) -> Any:
         return self.design.put(a, self.xp.float64)
 
-    def run(self, point: Point, target: float, longest: int = LONGEST) -> tuple[np.ndarray, int]:
-        """Steps until the violation seems below the target; the weights, and how many steps."""
+    def run(self, point: Point, target: float, longest: int = LONGEST) -> tuple[np.ndarray, int, bool]:
+        """Steps until the violation seems below the target; the weights, how many steps, and whether it is."""
         xp, best, since, steps = self.xp, np.inf, 0, 0
         x = self._inward(point.W)
         state = State(x, x, xp.zeros_like(x), x, xp.asarray(1.0, dtype=x.dtype, device=x.device), self._curvature(x))
@@ -217,7 +217,7 @@ class Descent:
             if seen <= target or since >= (LAST_PATIENCE if self.precise else PATIENCE):
                 break
         self.L = float(state.L)
-        return self._outward(state.x), steps
+        return self._outward(state.x), steps, best <= target
 
     def step(self, state: State, first: bool) -> tuple[State, Any]:
         """One gradient, one proximal step, one extrapolation; nothing waits for the device."""

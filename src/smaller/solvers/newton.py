@@ -50,6 +50,7 @@ def newton(
         return smooth(objective, W, tol, max_iter)
     history = History(objective)
     settle, solve = _means(objective, tol)
+    share = 0.3 if objective.design.accelerated else 0.1  # there a step costs as much as a pass
     point = settle(objective, W, tol, F)
     chosen = np.empty(0, dtype=np.intp)
     sweeps = 0
@@ -70,7 +71,7 @@ def newton(
         chosen = _working_set(objective, point, screen if iteration == 0 else 1.0)
         # A working set that had to grow will not be the last: no need to solve it well. One that was screened will be.
         settled = screen < 1.0 if iteration == 0 else np.isin(chosen, previous, assume_unique=True).all()
-        fraction = np.clip(0.1 * tol / point.gap, 1e-9, 0.1) if settled else 0.1
+        fraction = np.clip(share * tol / point.gap, 1e-9, 0.1) if settled else 0.1
         W, F, swept, stalled = solve(point, chosen, fraction * point.violation)
         sweeps += swept
         before = point
