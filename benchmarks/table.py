@@ -150,7 +150,7 @@ def growth_table(growth):
         lines.append(f"| {name} | {sizes} | {times} | {kept} | {scan['exponent']:.2f} |")
     lines += ["", "| a tenth of the largest strength | cold, seconds | from 1.1 times it | float32 | its excess |"]
     lines.append("|---|" + "---:|" * 4)
-    for name, t in growth["starts"].items():
+    for name, t in growth.get("starts", {}).items():
         cells = f"{t['cold']:.4f} | {t['warm']:.4f} | {t['float32']:.4f} | {max(t['excess'], 0.0):.0e}"
         lines.append(f"| {name} | {cells} |")
     lines += [
