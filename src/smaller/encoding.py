@@ -106,11 +106,21 @@ def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | No
 
 def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray]:
     """coef_ and intercept_ from the columns of the objective."""
-    d, k = objective.design.d, objective.k
-    if k == m:
-        W = canonical(W, objective.l1, objective.l2, d)
-    intercept = W[d].copy() if objective.design.intercept else np.zeros(k)
-    coef = W[:d].T.copy()
-    if k == m - 1 and m > 2:
-        return np.vstack([coef, np.zeros(d)]), np.append(intercept, 0.0)
+    rows, kept, intercept = split_sparsely(W, objective, m)
+    coef = np.zeros((len(kept), objective.design.d))
+    coef[:, rows] = kept
     return coef, intercept
+
+
+def split_sparsely(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The columns with a weight, (r,), their part of coef_, (n_rows, r), and intercept_."""
+    d, k = objective.design.d, objective.k
+    rows = np.unique(np.flatnonzero(W[:d] != 0) // k)
+    every = np.append(rows, np.arange(d, len(W)))
+    V = W[every]
+    if k == m:
+        V = canonical(V, objective.l1[every], objective.l2[every], len(rows))
+    coef, intercept = V[: len(rows)].T, V[-1].copy() if objective.design.intercept else np.zeros(k)
+    if k == m - 1 and m > 2:
+        return rows, np.vstack([coef, np.zeros(len(rows))]), np.append(intercept, 0.0)
+    return rows, coef, intercept

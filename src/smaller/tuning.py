@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .design import as_design, host, on_device
 from .device import checked_tensor, columns_of, rows_of
 from .distributed import is_lazy, null_of
-from .encoding import centred_offset, split
+from .encoding import centred_offset, split, split_sparsely
 from .errors import Status
 from .estimator import Sample
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
@@ -122,29 +122,28 @@ def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
 
 
 def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
+    priors = (objective.prior.with_strength(lam) for lam in grid)
     parts = [
-        split(solution.weights, objective.with_prior(objective.prior.with_strength(lam)), len(classes))
-        for lam, solution in zip(grid, solutions, strict=True)
+        split_sparsely(solution.weights, objective.with_prior(prior), len(classes))
+        for prior, solution in zip(priors, solutions, strict=True)
     ]
-    coefs, intercepts = zip(*((_compressed(coef), intercept) for coef, intercept in parts), strict=True)
     return Path(
         lams=grid,
-        sparse_coefs=list(coefs),
-        intercepts=np.array(intercepts),
+        sparse_coefs=[_compressed(rows, kept, objective.design.d) for rows, kept, _ in parts],
+        intercepts=np.array([intercept for _, _, intercept in parts]),
         objectives=np.array([solution.objective for solution in solutions]),
         dual_gaps=np.array([solution.gap for solution in solutions]),
         violations=np.array([solution.violation for solution in solutions]),
-        n_kept=np.array([len(np.unique(coef.indices)) for coef in coefs]),
+        n_kept=np.array([int(kept.any(axis=0).sum()) for _, kept, _ in parts]),
         classes=classes,
     )
 
 
-def _compressed(coef: np.ndarray) -> sparse.csr_array:
-    """A sparse array of few non-zeros, faster than by way of SciPy's coordinates."""
-    rows, columns = coef.shape
-    places = np.flatnonzero(coef != 0)
-    starts = np.searchsorted(places, columns * np.arange(rows + 1))
-    return sparse.csr_array((coef.ravel()[places], places % max(columns, 1), starts), shape=coef.shape)
+def _compressed(columns: np.ndarray, values: np.ndarray, d: int) -> sparse.csr_array:
+    """A sparse array with d columns from those that are not zero."""
+    row, place = np.nonzero(values)
+    starts = np.searchsorted(row, np.arange(len(values) + 1))
+    return sparse.csr_array((values[row, place], columns[place], starts), shape=(len(values), d))
 
 
 class SMLRCV(SparseMultinomialModel):

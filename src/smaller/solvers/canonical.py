@@ -12,20 +12,17 @@ def canonical(W: np.ndarray, l1: np.ndarray, l2: np.ndarray, d: int) -> np.ndarr
     one that occurs more often, then the nearer to 0. Intercepts and unpenalised rows sum to zero.
     """
     W = W.copy()
-    kept = np.unique(np.flatnonzero(W != 0) // W.shape[1])  # rows of zeros stay as they are
-    V, l1, l2 = W[kept], l1[kept], l2[kept]
     loose = ((l1 == 0) & (l2 == 0)).all(axis=1)
-    V[loose] -= V[loose].mean(axis=1, keepdims=True)
+    W[loose] -= W[loose].mean(axis=1, keepdims=True)
     # Where more than half of a row is 0, 0 is its only middle value.
     candidates = (
-        (2 * np.count_nonzero(V, axis=1) >= W.shape[1]) & (l2 == 0).all(axis=1) & (l1 > 0).any(axis=1) & (kept < d)
+        (2 * np.count_nonzero(W[:d], axis=1) >= W.shape[1]) & (l2[:d] == 0).all(axis=1) & (l1[:d] > 0).any(axis=1)
     )
-    even = (l1 == l1[:, :1]).all(axis=1)
+    even = (l1[:d] == l1[:d, :1]).all(axis=1)
     rows = np.flatnonzero(candidates & even)
-    V[rows] -= _middle(V[rows])[:, None]
+    W[rows] -= _middle(W[rows])[:, None]
     for j in np.flatnonzero(candidates & ~even):
-        V[j] -= _weighted_middle(V[j], l1[j])
-    W[kept] = V
+        W[j] -= _weighted_middle(W[j], l1[j])
     return W
 
 

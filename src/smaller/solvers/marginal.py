@@ -54,7 +54,12 @@ def size(objective: Posterior, W: np.ndarray) -> Size:
 def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
     """The weights with as few non-zeros as shifts of a row allow."""
     symmetric = isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference
-    return canonical(W, objective.l1, objective.l2, objective.design.d) if symmetric else W
+    if not symmetric:
+        return W
+    d, W = objective.design.d, W.copy()
+    kept = np.unique(np.flatnonzero(W != 0) // objective.k)  # rows of zeros stay as they are
+    W[kept] = canonical(W[kept], objective.l1[kept], objective.l2[kept], int(np.count_nonzero(kept < d)))
+    return W
 
 
 # -- The fixed point
