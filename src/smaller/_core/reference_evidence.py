@@ -13,17 +13,22 @@ NEWTON, ROUNDS, LOOSE = 100, 60, 1e-2
 LOG_2PI = float(np.log(2 * np.pi))
 
 
-def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, alike=None, once=False):
+def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
     """Tipping & Faul (2003) on a working set: add or re-estimate the column that raises the log evidence most.
 
     Deletions come first.
 
     X (n, w) are the columns, C (w, k) their products with the targets; `total` samples with sum of squares `yy`.
-    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one stays in, and
-    none is added that reaches `alike` with one. The noise is learned down to `floor`, if that is positive.
-    Returns the number of steps, the last of which gained `tol`, and the noise. With `once`, it ends when a column
-    enters or leaves.
+    alpha (w,), infinite where a column is out, is moved; of columns whose cosine reaches `aligned` one stays in. The
+    noise is learned down to `floor`, if that is positive. Returns the number of steps, the last of which gained `tol`,
+    and the noise.
     """
+    return _steps(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps)
+
+
+def _steps(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps, alike=None, once=False):
+    """The same where none is added whose cosine with one reaches `alike`, and that ends, with `once`, when a column
+    enters or leaves."""
     G = X.T @ X
     active = _apart(G, alpha, aligned)
     steps = 0
@@ -169,7 +174,7 @@ def _climbed(problem, model, options, best):
 def _solved(X, C, total, yy, start, noise, floor, tol, aligned, max_steps, alike, least):
     """The sequential algorithm from precisions, settled: log evidence, precisions and noise."""
     alpha = np.array(start)
-    _, noise = sequential(X, C, total, yy, alpha, float(noise), floor, least, aligned, max_steps, alike)
+    _, noise = _steps(X, C, total, yy, alpha, float(noise), floor, least, aligned, max_steps, alike)
     return _settled_on(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps)
 
 
@@ -271,7 +276,7 @@ def _published(X, data, tol, near, aligned, max_steps):
         before = np.isfinite(alpha)
         _, v, omega, target = _mode(X, data, alpha, v, near)
         columns, C = _frozen(X, omega, target, level > 0)
-        sequential(columns, C, 1.0, 0.0, alpha, 1.0, 0.0, FINE_CLASSES * tol, aligned, max_steps, ALIKE, once=True)
+        _steps(columns, C, 1.0, 0.0, alpha, 1.0, 0.0, FINE_CLASSES * tol, aligned, max_steps, ALIKE, once=True)
         if (before == np.isfinite(alpha)).all():
             break
     return _settled(X, data, alpha, v, LOOSE, near, aligned, max_steps)
