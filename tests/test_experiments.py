@@ -21,10 +21,13 @@ sys.path.insert(0, str(ROOT))
 
 from experiments import __main__ as command  # noqa: E402
 from experiments import harness  # noqa: E402
-from experiments.cawley2006 import priors  # noqa: E402
+from experiments.cawley2006 import priors, table1  # noqa: E402
+from experiments.figueiredo2003 import run as figueiredo  # noqa: E402
 from experiments.krishnapuram2005 import figure1, smooth  # noqa: E402
+from experiments.krishnapuram2005 import run as krishnapuram  # noqa: E402
 from experiments.lapedriza2008 import filters, judge  # noqa: E402
 from experiments.lapedriza2008 import run as lapedriza  # noqa: E402
+from experiments.wipf2012 import run as wipf  # noqa: E402
 
 PAPER = {
     "citation": "A. Author: A Paper, 2005",
@@ -413,3 +416,33 @@ def test_figures_of_the_record_come_out_again(method, half, d):
         train, test, held = lapedriza.draw(d, half, seed)
         errors.append(lapedriza.error(lapedriza.fitted(lapedriza.machines(d)[method], train, held), test))
     assert judge.interval(errors)[0] == pytest.approx(row[str(d)][0], abs=0.1)
+
+
+def _table_one(report):
+    for name in ("iris", "wine"):
+        problem = table1.PROBLEMS[name]
+        table1.accuracy(report, name, problem, report.load(problem.label, problem.load))
+
+
+SAMPLES = {
+    "krishnapuram2005": lambda report: krishnapuram.compare(report, "crabs", krishnapuram.PROBLEMS["crabs"]),
+    "cawley2006": _table_one,
+    "figueiredo2003": lambda report: figueiredo.selection(report, quick=False),
+    "wipf2012": lambda report: wipf.theorem_two(report, 50),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("paper", SAMPLES)
+def test_rows_of_the_record_come_out_again(paper, monkeypatch):
+    """A sample of each of the other papers' rows: counts as they were, means to three digits."""
+    monkeypatch.setattr(figueiredo.pictures, "selection", lambda *_: None)
+    monkeypatch.setattr(wipf, "SETTINGS", wipf.SETTINGS[:2])
+    report = harness.Report()
+    SAMPLES[paper](report)
+    if not report.results:
+        pytest.skip(f"no data: {report.skipped}")
+    record = json.loads((ROOT / "experiments" / paper / "ours.json").read_text(encoding="utf-8"))["results"]
+    for key, row in report.results.items():
+        for name, value in row.items():
+            assert value == pytest.approx(record[key][name], rel=1e-3), (key, name)
