@@ -22,7 +22,7 @@ STEPS_PER_PASS = 20
 POLISHED = 1e-11
 POLISH_WORK = 2_000_000
 CAREFUL = 1e-5  # who asks for less than this is not given more
-ROUGHLY = 0.3  # of the violation is left where the working set is to grow
+ROUGHLY = 0.3  # of the violation is left where the working set is small and will grow
 FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
 
 
@@ -72,7 +72,8 @@ def newton(
         chosen = _working_set(objective, point, screen if iteration == 0 else 1.0)
         # A working set that had to grow will not be the last: no need to solve it well. One that was screened will be.
         settled = screen < 1.0 if iteration == 0 else np.isin(chosen, previous, assume_unique=True).all()
-        fraction = np.clip(share * tol / point.gap, 1e-9, 0.1) if settled else ROUGHLY
+        small = 2 * len(chosen) < objective.design.d * objective.k
+        fraction = np.clip(share * tol / point.gap, 1e-9, 0.1) if settled else ROUGHLY if small else 0.1
         W, F, swept, stalled = solve(point, chosen, fraction * point.violation)
         sweeps += swept
         before = point
