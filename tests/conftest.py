@@ -1,5 +1,7 @@
 """Data and the objective, written down once more and independently, that several test files share."""
 
+import tracemalloc
+
 import numpy as np
 from scipy.special import logsumexp
 
@@ -29,3 +31,13 @@ def objective(coef, intercept, Phi, y, lam=0.0, l2=0.0, weight=None, factor=1.0,
     loss = logsumexp(F, axis=1) - F[np.arange(len(y)), y]
     penalty = lam * np.abs(coef) + l2 / 2 * np.square(coef)
     return float(weight @ loss + (factor * penalty).sum())
+
+
+def peak_of(action):
+    """Bytes that were allocated at once."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -1,9 +1,8 @@
 """Matrices larger than memory, mapped from a file, are read where they are and never copied."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
+from conftest import peak_of
 
 from smaller import RMLR, SBMLR, SMLR
 from smaller.design import DenseDesign
@@ -21,16 +20,6 @@ def mapped(folder, dtype, order="C", p=100):
     y = (X[:, 0] - X[:, 1] + rng.logistic(size=n) > 0).astype(int)
     X.flush()
     return np.load(folder / "X.npy", mmap_mode="r"), y
-
-
-def peak_of(action):
-    """Bytes that were allocated at once."""
-    tracemalloc.start()
-    try:
-        action()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

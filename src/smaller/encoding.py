@@ -30,7 +30,7 @@ def _distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct values in order, and the place of each y among them; small integers are counted, not sorted."""
     if y.dtype.kind in "iub" and y.ndim == 1 and len(y):
         low, high = int(y.min()), int(y.max())
-        if high - low <= len(y):
+        if high - low <= len(y) and high <= np.iinfo(np.intp).max:
             places = np.subtract(y, low, dtype=np.intp)
             found = np.flatnonzero(np.bincount(places))
             place = np.zeros(high - low + 1, dtype=np.intp)

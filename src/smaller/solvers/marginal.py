@@ -28,9 +28,7 @@ from .solution import History, Solution
 STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated
 TRUSTED = 0.3  # only a change of log(lam) below this is
 ROUGH, PASSES = 1e-2, 50  # accuracy of the first L1 fits, and the passes over the data that each may take
-UNSURE = (
-    3.0  # times the root of its accuracy: log(N) of a rough fit, which has yet to shed small weights, may err by this
-)
+UNSURE = 3.0  # times the root of its accuracy: so far off may log(N) of a rough fit be, which has weights to shed
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
 EXACTLY = partial(newton, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
 JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
@@ -174,11 +172,8 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
     then the steepest of all is let in. Unlike the paper's, the step is that of the regularised loss and is halved until
     that loss falls, and intercepts follow every step. It starts at the L1 optimum of the strength given.
     """
-    W, F, rest = (
-        newton(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200, exact=True).weights,
-        None,
-        tol,
-    )
+    W = EXACTLY(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200).weights
+    F, rest = None, tol
     history, status, criteria = History(objective), Status.WANDERING, []
     for _ in range(max_iter + 1):
         W = representative(objective, W)
