@@ -49,7 +49,10 @@ class Status(Enum):
         "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
     )
     INTERRUPTED = "the cluster was lost after {n_iter} passes over the data; fit again with warm_start=True to go on"
-    JUMP = "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does"
+    JUMP = (
+        "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does; the "
+        "better side is kept, where lam is N / S but for the count of that weight"
+    )
     SLOPING = (
         "stopped after {n_iter} iterations (max_iter) while the evidence still had a slope of {violation:.1e}, where "
         "tol={tol:.1e} was asked for; raise max_iter, or raise tol"
