@@ -144,13 +144,15 @@ def test_distances_decay_and_squares(compiled):
         np.testing.assert_allclose(ours, twin, rtol=1e-13)
 
 
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_means_and_loss(compiled, family):
+def test_means_and_loss(compiled, family, k, alike):
     rng = np.random.default_rng(1)
-    for size in (1.0, 30.0, 800.0):
-        F = np.asfortranarray(rng.standard_normal((1100, 4)) * size)
-        Y = np.asfortranarray(np.eye(4)[rng.integers(0, 4, len(F))])
-        s = rng.uniform(0, 2, len(F))
+    for size in (0.0, 1.0, 30.0, 800.0):
+        F = np.asfortranarray(rng.standard_normal((1100, k)) * size)
+        Y = np.asfortranarray(np.eye(k + 1)[rng.integers(0, k + 1, len(F)), :k])
+        s = np.full(len(F), 1.3) if alike else rng.uniform(0, 2, len(F))
         P, Q = np.empty_like(F), np.empty_like(F)
         ours, twin = compiled.means(F, Y, s, family, P), reference.means(F, Y, s, family, Q)
         np.testing.assert_allclose(ours, twin, rtol=1e-13)

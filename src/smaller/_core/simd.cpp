@@ -294,20 +294,58 @@ SIMD void regate(double* __restrict S, double* __restrict K, const double* __res
             total[i - first] += value;                                                                           \
         }
 
+// sum s log(total) over a block of rows, each total in [1, k + 1]. Rows of the same weight need no logarithm each: BLOCK /
+// LANES totals can be multiplied without overflow.
+INLINE double sum_of_logs(const double* total, const double* s, size_t rows) {
+    double part[LANES], logs[BLOCK];
+    bool alike = true;
+    for (size_t i = 0; i < rows; ++i) alike &= s[i] == s[0];
+    if (!alike) {
+        for (size_t i = 0; i < rows; ++i) logs[i] = s[i] * fast_log(total[i]);
+        return total_of(rows, [&](size_t i) { return logs[i]; });
+    }
+    std::fill(part, part + LANES, 1.0);
+    size_t i = 0;
+    for (; i + LANES <= rows; i += LANES)
+        for (size_t j = 0; j < LANES; ++j) part[j] *= total[i + j];
+    for (size_t j = 0; i + j < rows; ++j) part[j] *= total[i + j];
+    return s[0] * total_of(LANES, [&](size_t j) { return fast_log(part[j]); });
+}
+
 SIMD static double softmax(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
                            size_t k, bool reference, double* __restrict e) {
     double loss = 0.0, top[BLOCK], total[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t last = std::min(n, first + BLOCK);
         EXPONENTIATE_BLOCK
-        const double *here = s + first, *sums = total, *tops = top;
-        loss += total_of(last - first, [=](size_t i) { return here[i] * (fast_log(sums[i]) + tops[i]); });
+        const double *here = s + first, *tops = top;
+        loss += sum_of_logs(total, here, last - first);
+        loss += total_of(last - first, [=](size_t i) { return here[i] * tops[i]; });
         for (size_t i = 0; i < last - first; ++i) total[i] = 1.0 / total[i];
         for (size_t l = 0; l < k; ++l) {
-            const double *y = Y + l * n + first, *f = F + l * n + first, *weight = s + first;
+            const double *y = Y + l * n + first, *f = F + l * n + first;
             for (size_t i = first; i < last; ++i) e[l * n + i] *= total[i - first];
-            loss -= total_of(last - first, [=](size_t i) { return weight[i] * y[i] * f[i]; });
+            loss -= total_of(last - first, [=](size_t i) { return here[i] * y[i] * f[i]; });
         }
+    }
+    return loss;
+}
+
+// The same for one column of scores against a reference: one exponential for both classes.
+SIMD static double logistic(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
+                            double* __restrict P) {
+    double loss = 0.0, total[BLOCK], linear[BLOCK];
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t rows = std::min(BLOCK, n - first);
+        const double *f = F + first, *y = Y + first, *here = s + first, *terms = linear;
+        double* p = P + first;
+        for (size_t i = 0; i < rows; ++i) {
+            const double less = fast_exp(-std::abs(f[i])), inverse = 1.0 / (1.0 + less);
+            p[i] = f[i] >= 0.0 ? inverse : less * inverse;
+            total[i] = 1.0 + less;
+            linear[i] = here[i] * (std::max(f[i], 0.0) - y[i] * f[i]);
+        }
+        loss += total_of(rows, [=](size_t i) { return terms[i]; }) + sum_of_logs(total, here, rows);
     }
     return loss;
 }
@@ -322,6 +360,7 @@ SIMD static double squares(const double* F, const double* Y, const double* s, si
 }
 
 double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P) {
+    if (family == REFERENCE && k == 1) return logistic(F, Y, s, n, P);
     if (family != GAUSSIAN) return softmax(F, Y, s, n, k, family == REFERENCE, P);
     std::copy(F, F + n * k, P);
     return squares(F, Y, s, n, k);
