@@ -29,6 +29,7 @@ class Design:
 
     centred: bool  # whether moving a centred column costs no more than moving the column
     accelerated = False  # whether what has a row for each sample lies on a device
+    few = 0  # columns that cost next to nothing beside a pass over all of them and over the rows of all classes
 
     def __init__(self, n: int, d: int, intercept: bool):
         self.n, self.d, self.intercept = n, d, intercept

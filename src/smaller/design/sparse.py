@@ -28,6 +28,7 @@ class SparseDesign(Design):
             matrix = matrix.copy()  # what the user gave is not to be sorted
             matrix.sum_duplicates()
         self.X = matrix
+        self.few = min(self.n // 3, self.d // 12)
         self._led: tuple[tuple, np.ndarray] | None = None
 
     def _columns(self, rows: np.ndarray | None):

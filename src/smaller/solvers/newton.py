@@ -112,7 +112,7 @@ def _working_set(objective: Posterior, point: Point, screen: float) -> np.ndarra
     used, leaders = W != 0, objective.leaders
     idle = ~used if leaders is None else ~used & np.repeat(leaders, k)
     support, violating = np.flatnonzero(used), np.flatnonzero((residuals > 0) & idle)
-    room = max(SMALLEST_WORKING_SET, 2 * len(support))
+    room = max(SMALLEST_WORKING_SET, 2 * len(support), objective.design.few * k)
     if len(violating) > room:
         violating = violating[np.argpartition(residuals[violating], -room)[-room:]]
     chosen = [support, violating, objective.free_places[objective.free_places < d * k]]
