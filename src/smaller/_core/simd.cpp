@@ -10,6 +10,11 @@
 #else
 #define SIMD
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+#define UNROLL _Pragma("GCC unroll 4")  // or else sums that could stay in registers do not
+#else
+#define UNROLL
+#endif
 #if defined(_MSC_VER)
 #define INLINE static __forceinline
 #else
@@ -114,15 +119,15 @@ INLINE void tile(const double* a, size_t lda, const double* b, size_t ldb, size_
     Four part[A][B] = {}, left[A], right;
     size_t i = 0;
     for (; i + 4 <= n; i += 4) {
-        for (size_t c = 0; c < A; ++c) load(left[c], a + c * lda + i);
-        for (size_t e = 0; e < B; ++e) {
+        UNROLL for (size_t c = 0; c < A; ++c) load(left[c], a + c * lda + i);
+        UNROLL for (size_t e = 0; e < B; ++e) {
             load(right, b + e * ldb + i);
-            for (size_t c = 0; c < A; ++c) part[c][e] += left[c] * right;
+            UNROLL for (size_t c = 0; c < A; ++c) part[c][e] += left[c] * right;
         }
     }
-    for (size_t c = 0; c < A; ++c)
-        for (size_t e = 0; e < B; ++e) {
-            const Four& p = part[c][e];
+    UNROLL for (size_t c = 0; c < A; ++c)
+        UNROLL for (size_t e = 0; e < B; ++e) {
+            const Four p = part[c][e];
             double total = (p[0] + p[2]) + (p[1] + p[3]);
             for (size_t j = i; j < n; ++j) total += a[c * lda + j] * b[e * ldb + j];
             C[c * ldc + e] += total;
@@ -206,8 +211,9 @@ SIMD void dot_four(const double* const* x, const double* v, size_t n, double* pr
 SIMD void products(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb, size_t n, double* C,
                    size_t ldc) {
     size_t c = 0;
-    for (; c + 2 <= na; c += 2) strip<2>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
-    if (c < na) strip<1>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+    for (; c + 3 <= na; c += 3) strip<3>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+    if (na - c == 2) strip<2>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+    if (na - c == 1) strip<1>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
 }
 
 constexpr size_t PULL_ROWS = 2048;  // of R, which stay in the cache
@@ -219,7 +225,7 @@ void pull(const double* X, const double* R, size_t n, size_t d, size_t k, double
 }
 
 SIMD void pull(const float* X, const double* R, size_t n, size_t d, size_t k, double* G) {
-    constexpr size_t PANEL = 2;
+    constexpr size_t PANEL = 3;
     double x[PANEL * PULL_ROWS];
     std::fill(G, G + d * k, 0.0);
     for (size_t first = 0; first < n; first += PULL_ROWS) {
