@@ -85,6 +85,8 @@ def timed(adapter, problem, lams, tol):
     clocks = time.process_time(), time.perf_counter()
     weights = [adapter.fit(lams[0], tol)] if len(lams) == 1 else adapter.path(lams, tol)
     seconds = time.process_time() - clocks[0], time.perf_counter() - clocks[1]
+    if len(lams) > 1 and hasattr(adapter, "unpack"):
+        weights = adapter.unpack(weights)
     if len(weights) != len(lams):
         raise ValueError(f"{len(lams)} lams were asked for, {len(weights)} came back.")
     values, duals = zip(*(bounds(problem, W, lam) for W, lam in zip(weights, lams, strict=True)), strict=True)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from smaller import SMLR
+from smaller import SMLR, _core
 from smaller._core import COMPILED
 from smaller.basis import Kernel
 from smaller.design import as_design
@@ -178,6 +178,40 @@ def test_a_path_is_its_single_fits(seed):
             objective.with_prior(objective.prior.with_strength(lam)), np.zeros(objective.shape), 1e-9, 200
         )
         np.testing.assert_allclose(solution.objective, single.objective, rtol=1e-8)
+
+
+@pytest.mark.skipif(not COMPILED, reason="the compiled core is not installed")
+@pytest.mark.parametrize("order", ["F", "C"])
+@pytest.mark.parametrize("seed", [0, 1, 4, 6, 7, 11, 12, 13, 18, 21])
+def test_compiled_rounds_are_those_of_python(seed, order, monkeypatch):
+    """On a path and from its end on: the same rounds with the same ends; columns by rows have only those of Python."""
+    objective = draw(seed)
+    if not sparse.issparse(objective.design.X):
+        objective.design.X = np.array(objective.design.X, order=order)
+    assert (
+        objective.plain == (order == "F" or sparse.issparse(objective.design.X))
+        or objective.ridged
+        or objective.free_places.size
+    )
+    lams = objective.largest_strength(null_point(objective)) * np.geomspace(1, 0.05, 8)
+    ends = []
+    for rounds in (_core.rounds, None):
+        monkeypatch.setattr(_core, "rounds", rounds)
+        found = list(solve_path(objective, lams, 1e-6, 200))
+        warm = SOLVERS["newton"][0](objective, found[-1].weights, 1e-4, 200, 1.0, found[-1].scores)
+        ends.append([*found, warm])
+    for ours, python in zip(*ends, strict=True):
+        assert (ours.status, ours.n_iter, len(ours.history)) == (python.status, python.n_iter, len(python.history))
+        change = objective.design.scores(ours.weights - python.weights)
+        if not objective.likelihood.reference:
+            change -= change.mean(axis=1, keepdims=True)  # what all classes share is no matter
+        np.testing.assert_allclose(change, 0, atol=1e-7)
+        np.testing.assert_allclose(ours.objective, python.objective, rtol=1e-10)
+        assert (ours.gap <= 1e-4) and ours.gap == pytest.approx(python.gap, abs=1e-8)
+    for lam, solution in zip(lams, ends[0][:-1], strict=True):
+        point = objective.with_prior(objective.prior.with_strength(lam)).at(solution.weights)
+        assert point.gap <= 1e-6 and point.gap == pytest.approx(solution.gap, abs=1e-12)
+        assert point.violation == pytest.approx(solution.violation, abs=1e-10)
 
 
 # Optima of standardised Iris and Wine without intercept, each found by two independent convex solvers to 1e-10:

@@ -7,6 +7,7 @@ ladder()                tolerances, from loose to tight
 prepare(problem)        keep the data in the solver's favourite layout; not timed
 fit(lam, tol)           W at one lam, (p, n_classes), or (p,) for two classes; timed
 path(lams, tol)         optional: one W per lam of a decreasing grid; timed
+unpack(found)           optional: makes those W of what path returned; not timed
 seconds                 optional: (processor, wall clock) of the last call, where another process did the work
 """
 

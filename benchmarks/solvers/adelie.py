@@ -41,13 +41,13 @@ class Adelie:
         self.binary = problem.binary
 
     def fit(self, lam, tol):
-        return self.path([lam], tol)[-1]
+        return self.unpack(self.path([lam], tol))[-1]
 
     def path(self, lams, tol):
         import adelie
 
         groups = None if self.binary else np.arange(self.shape[1] * self.n_classes).view(PerCoefficient)
-        state = adelie.grpnet(
+        return adelie.grpnet(
             self.X,
             self.glm,
             groups=groups,
@@ -59,6 +59,8 @@ class Adelie:
             adev_tol=1.0,
             progress_bar=False,
         )
+
+    def unpack(self, state):
         coefs = state.betas.toarray()
         return [coef if self.binary else coef.reshape(self.shape[1], -1) for coef in coefs]
 
@@ -67,6 +69,6 @@ class AdeliePath(Adelie):
     name = "adelie, 20-point path"
 
     def fit(self, lam, tol):
-        return super().path(np.geomspace(self.lam_max, lam, 20), tol)[-1]
+        return self.unpack(super().path(np.geomspace(self.lam_max, lam, 20), tol))[-1]
 
     path = None

@@ -33,5 +33,7 @@ class Ours:
     def path(self, lams, tol):
         from smaller import path
 
-        coefs = path(self.X, self.y, lams=lams, fit_intercept=False, tol=tol).coefs
-        return [coef[0] if self.binary else coef.T for coef in coefs]
+        return path(self.X, self.y, lams=lams, fit_intercept=False, tol=tol)
+
+    def unpack(self, found):
+        return [coef[0] if self.binary else coef.T for coef in found.coefs]

@@ -59,7 +59,7 @@ FREE_TOLERANCE = 1e-9
 COLLAPSED = 1e-12
 
 
-KNOWN_BY_PRIOR = ("scale", "free", "ridged", "free_places")
+KNOWN_BY_PRIOR = ("scale", "free", "plain", "ridged", "free_places")
 
 
 class Posterior:
@@ -93,7 +93,7 @@ class Posterior:
         self.offset = offset
         self.k = self.Y.shape[1]
         self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
-        self._last: list[Fit] = []  # shared by those with another prior
+        self._last: list[tuple[np.ndarray, np.ndarray]] = []  # scores and gradient, shared by those with another prior
 
     def with_prior(self, prior: ElasticNet) -> Posterior:
         """The same data under another prior."""
@@ -120,6 +120,13 @@ class Posterior:
         if self.prior.l2 or (factor is not None and factor.ndim > 1):
             return None
         return self.design.leaders(factor, self.prior.scale)
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether this is a softmax whose columns all lie here as columns and carry an L1 penalty and nothing else."""
+        softmax = isinstance(self.likelihood, Multinomial) and self.offset is None
+        stored = softmax and self.design.stored is not None
+        return stored and bool(self.l1[: self.design.d].all()) and not self.ridged
 
     @cached_property
     def ridged(self) -> bool:
@@ -211,12 +218,20 @@ class Posterior:
         return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap)
 
     def _fit(self, F: np.ndarray) -> Fit:
-        """The last one is remembered: along a path the prior changes at the same scores."""
-        if not (self._last and self._last[0].F is F):
-            P, loss = self.likelihood.fit(F, self.Y, self.s)
-            U = self.likelihood.residual(P, self.Y)
-            self._last[:] = [Fit(F, P, U, self._pull(self.s[:, None] * U), loss)]
-        return self._last[0]
+        P, loss = self.likelihood.fit(F, self.Y, self.s)
+        U, G = self.likelihood.residual(P, self.Y), self.known_gradient(F)
+        if G is None:
+            G = self._pull(self.s[:, None] * U)
+            self.remember(F, G)
+        return Fit(F, P, U, G, loss)
+
+    def remember(self, F: np.ndarray, G: np.ndarray) -> None:
+        """Keep the gradient of the loss at the last scores: along a path the prior changes there."""
+        self._last[:] = [(F, G)]
+
+    def known_gradient(self, F: np.ndarray) -> np.ndarray | None:
+        """That of the last scores, if these are they."""
+        return self._last[0][1] if self._last and self._last[0][0] is F else None
 
     def _pull(self, R: np.ndarray) -> np.ndarray:
         """Phi^T R; what rounding left in a fitted intercept is not multiplied by the means of the columns."""

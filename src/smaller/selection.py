@@ -12,12 +12,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
     """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
-    wrong = ValueError(
-        f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
-    )
     if isinstance(lams, Integral):
         if lams < 1:
-            raise wrong
+            raise _no_strengths(lams)
         fraction = (1e-2 if wide else 1e-3) if eps is None else eps
         if not (isinstance(fraction, Real) and 0 < float(fraction) < 1):
             raise ValueError(f"eps must be a fraction between 0 and 1; got {eps!r}.")
@@ -27,10 +24,16 @@ def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.nda
     try:
         grid = np.asarray(lams, dtype=np.float64)
     except (TypeError, ValueError):
-        raise wrong from None
+        raise _no_strengths(lams) from None
     if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all() or (grid < 0).any():
-        raise wrong
+        raise _no_strengths(lams)
     return np.sort(grid)[::-1]
+
+
+def _no_strengths(lams) -> ValueError:
+    return ValueError(
+        f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
+    )
 
 
 def in_folds(

@@ -98,7 +98,7 @@ def _collect(sample: Sample, grid: np.ndarray, solutions: list[Solution]) -> Pat
     weights = [solution.weights[:, 0] for solution in solutions]
     return Path(
         lams=grid,
-        sparse_coefs=[sparse.csr_array(w[None, :d]) for w in weights],
+        weights=sparse.csr_array(np.array([w[:d] for w in weights]).reshape(-1, d)),
         intercepts=np.array([[w[d] if sample.design.intercept else 0.0] for w in weights]).reshape(-1, 1),
         objectives=np.array([solution.objective for solution in solutions]),
         dual_gaps=np.array([solution.gap for solution in solutions]),

@@ -38,7 +38,8 @@ class Path:
     Attributes
     ----------
     lams : ndarray of shape (L,)
-    sparse_coefs : list of sparse arrays of shape (n_rows, n_columns)
+    weights : sparse array of shape (L * n_rows, n_columns)
+        Those of all solutions, one below the other.
     intercepts : ndarray of shape (L, n_rows)
     objectives, dual_gaps, violations : ndarray of shape (L,)
     n_kept : ndarray of shape (L,)
@@ -50,7 +51,7 @@ class Path:
     """
 
     lams: np.ndarray
-    sparse_coefs: list
+    weights: sparse.csr_array
     intercepts: np.ndarray
     objectives: np.ndarray
     dual_gaps: np.ndarray
@@ -62,7 +63,13 @@ class Path:
     @property
     def coefs(self) -> np.ndarray:
         """All weights as one array, (L, n_rows, n_columns)."""
-        return np.stack([coef.toarray() for coef in self.sparse_coefs])
+        return self.weights.toarray().reshape(len(self), -1, self.weights.shape[1])
+
+    @property
+    def sparse_coefs(self) -> list[sparse.csr_array]:
+        """The weights of each solution, sparse, (n_rows, n_columns)."""
+        rows = self.weights.shape[0] // len(self)
+        return [self.weights[rows * i : rows * (i + 1)] for i in range(len(self))]
 
     def __len__(self) -> int:
         return len(self.lams)
@@ -122,14 +129,15 @@ def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
 
 
 def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
-    priors = (objective.prior.with_strength(lam) for lam in grid)
+    shifts = objective.k == len(classes)  # otherwise the strength does not show in how weights are told
+    problems = (objective.with_prior(objective.prior.with_strength(lam)) if shifts else objective for lam in grid)
     parts = [
-        split_sparsely(solution.weights, objective.with_prior(prior), len(classes))
-        for prior, solution in zip(priors, solutions, strict=True)
+        split_sparsely(solution.weights, problem, len(classes))
+        for problem, solution in zip(problems, solutions, strict=True)
     ]
     return Path(
         lams=grid,
-        sparse_coefs=[_compressed(rows, kept, objective.design.d) for rows, kept, _ in parts],
+        weights=_compressed([(rows, kept) for rows, kept, _ in parts], objective.design.d),
         intercepts=np.array([intercept for _, _, intercept in parts]),
         objectives=np.array([solution.objective for solution in solutions]),
         dual_gaps=np.array([solution.gap for solution in solutions]),
@@ -139,11 +147,17 @@ def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, soluti
     )
 
 
-def _compressed(columns: np.ndarray, values: np.ndarray, d: int) -> sparse.csr_array:
-    """A sparse array with d columns from those that are not zero."""
-    row, place = np.nonzero(values)
-    starts = np.searchsorted(row, np.arange(len(values) + 1))
-    return sparse.csr_array((values[row, place], columns[place], starts), shape=(len(values), d))
+def _compressed(parts: list[tuple[np.ndarray, np.ndarray]], d: int) -> sparse.csr_array:
+    """A sparse array with d columns from those columns of each part that are not zero, and their values."""
+    counts, places, values = [], [], []
+    for columns, kept in parts:
+        row, place = np.nonzero(kept)
+        counts.append(np.bincount(row, minlength=len(kept)))
+        places.append(columns[place])
+        values.append(kept[row, place])
+    starts = np.append(0, np.cumsum(np.concatenate(counts)))
+    arrays = np.concatenate(values), np.concatenate(places), starts
+    return sparse.csr_array(arrays, shape=(len(starts) - 1, d))
 
 
 class SMLRCV(SparseMultinomialModel):

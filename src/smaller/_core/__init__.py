@@ -17,6 +17,8 @@ KERNELS = (
     *("sequential", "climb", "logistic", "weight_moves", "gate_moves", "regate"),
 )
 
+WITHOUT_TWIN = ("rounds",)  # Python has them in the solvers, for every kind of problem
+
 _impl: Any
 try:
     _impl = import_module(".compiled", __name__)
@@ -29,6 +31,7 @@ means, negentropy, judge, pull, newton, componentwise, squares, distances, decay
     getattr(_impl, name) for name in KERNELS[:9]
 )
 sequential, climb, logistic, weight_moves, gate_moves, regate = (getattr(_impl, name) for name in KERNELS[9:])
+rounds = getattr(_impl, "rounds", None)
 
 _told = COMPILED
 

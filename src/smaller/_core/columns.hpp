@@ -57,6 +57,8 @@ struct Dense {
             }
         }
     }
+    // G = X^T R of the first d columns, (d, k) by rows.
+    void pull(size_t d, const double* R, size_t k, double* G) const { smaller::pull(data, R, n, d, k, G); }
     void tilt(size_t j, double c, double d, double* e, double* total) const {
         smaller::tilt(e, total, column(j), c, d, n);
     }
@@ -104,6 +106,16 @@ struct Sparse {
             for (size_t e = same ? c : 0; e < right.count; ++e) H[c * stride_of_H + e] += dot(right.column[e], z.data());
             each(left.column[c], [&](size_t r, double) { z[r] = 0.0; });
         }
+    }
+    void pull(size_t d, const double* R, size_t k, double* G) const {
+        std::vector<double> by_rows(k > 1 ? n * k : 0);
+        for (size_t t = 0; t < by_rows.size(); ++t) by_rows[t] = R[t % k * n + t / k];
+        const double* from = k > 1 ? by_rows.data() : R;
+        std::fill(G, G + d * k, 0.0);
+        for (size_t j = 0; j < d; ++j)
+            each(j, [&](size_t r, double x) {
+                for (size_t l = 0; l < k; ++l) G[j * k + l] += x * from[r * k + l];
+            });
     }
     // Component-wise updates of sparse columns are not centred: c is 0.
     void tilt(size_t j, double, double d, double* e, double* total) const {

@@ -10,6 +10,7 @@
 #include "evidence.hpp"
 #include "logistic.hpp"
 #include "newton.hpp"
+#include "rounds.hpp"
 #include "sequential.hpp"
 
 namespace nb = nanobind;
@@ -77,6 +78,51 @@ std::tuple<int, int, double, double, bool> newton(const Columns& X, double targe
     return {out.steps, out.sweeps, out.violation, out.objective, out.stalled};
 }
 
+void check_set(bool fits) {
+    if (!fits) throw nb::value_error("the arrays of a working set do not fit together");
+}
+
+// Numbers of a Rule, in its order.
+#define RULE                                                                                                      \
+    double tol, int max_iter, int max_steps, double screen, double forcing, double share, double roughly, int room, \
+        double polished, int polish_work, double free_tolerance
+#define WHOLE                                                                                                     \
+    const Vector<const double>&lams, const Result &W, const Values &F, const Result &G, const Matrix<double>&Y,    \
+        const Vector<const double>&s, const Table &unit, const Vector<const std::uint8_t>&leads, int family,       \
+        bool intercept, bool known
+#define PASS_ROUNDS                                                                                              \
+    Rule{tol, max_iter, max_steps, screen, forcing, share, roughly, static_cast<size_t>(room), polished,          \
+         static_cast<size_t>(polish_work), free_tolerance}, lams, W, F, G, Y, s, unit, leads, family, intercept, known
+#define EXACT_ROUNDS                                                                                              \
+    EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT,     \
+        EXACT, EXACT, EXACT, EXACT, EXACT, EXACT
+
+// An array that owns the numbers.
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<2>> table(std::vector<T>&& numbers, size_t width) {
+    auto* kept = new std::vector<T>(std::move(numbers));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return {kept->data(), {kept->size() / width, width}, owner};
+}
+
+template <class Columns>
+nb::tuple rounds(const Columns& X, size_t d, const Rule& rule, WHOLE) {
+    const size_t n = F.shape(0), k = F.shape(1), rows = d + intercept;
+    check_set(W.shape(0) == rows && W.shape(1) == k && G.shape(0) == rows && G.shape(1) == k);
+    check_set(unit.shape(0) == rows && unit.shape(1) == k && Y.shape(0) == n && Y.shape(1) == k && s.shape(0) == n);
+    check_set(leads.size() == 0 || leads.size() == d);
+    const Data data{n, k, static_cast<Family>(family), intercept, Y.data(), s.data()};
+    const Problem problem{d, W.data(), F.data(), G.data(), unit.data(), leads.size() ? leads.data() : nullptr};
+    Account out;
+    {
+        nb::gil_scoped_release released;
+        out = Rounds<Columns>(X, data, problem, rule, raise_if_interrupted).run(lams.data(), lams.size(), known);
+    }
+    using Told = Rounds<Columns>;
+    return nb::make_tuple(table(std::move(out.ends), Told::TOLD), table(std::move(out.history), Told::NOTED),
+                          table(std::move(out.places), 1), table(std::move(out.values), 1));
+}
+
 template <class Columns>
 double componentwise(const Columns& X, const Vector<const double>& bound, const Vector<const double>& center,
                      const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
@@ -84,10 +130,6 @@ double componentwise(const Columns& X, const Vector<const double>& bound, const 
     nb::gil_scoped_release released;
     ComponentWise<Columns> solver(X, given.data, given.set, bound.data(), center.data(), given.b, given.F);
     return greedy ? solver.greedy(visit.shape(0)) : solver.sweep(visit.data());
-}
-
-void check_set(bool fits) {
-    if (!fits) throw nb::value_error("the arrays of a working set do not fit together");
 }
 
 std::tuple<int, double> sequential(const Matrix<double>& X, const Matrix<double>& C, double total, double yy,
@@ -192,6 +234,7 @@ void bind_dense(nb::module_& m) {
     m.def("newton", [](const Matrix<T>& X, double target, int max_steps, double forcing, POINT) {
         return newton(columns(X), target, max_steps, forcing, PASS);
     }, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
+    m.def("rounds", [](const Matrix<T>& X, RULE, WHOLE) { return rounds(columns(X), X.shape(1), PASS_ROUNDS); }, EXACT, EXACT_ROUNDS);
     m.def("componentwise", [](const Matrix<T>& X, const Vector<const double>& bound, const Vector<const double>& center,
                               const Vector<const std::uint8_t>& visit, bool greedy, POINT) {
         return componentwise(columns(X), bound, center, visit, greedy, PASS);
@@ -213,6 +256,10 @@ void bind_sparse(nb::module_& m) {
         const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
         return newton(X, target, max_steps, forcing, PASS);
     }, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT, EXACT_POINT);
+    m.def("rounds", [](const V& values, const Index& rows, const Index& starts, RULE, WHOLE) {
+        const Sparse<T, I> X{values.data(), rows.data(), starts.data(), F.shape(0)};
+        return rounds(X, starts.size() - 1, PASS_ROUNDS);
+    }, EXACT, EXACT, EXACT, EXACT_ROUNDS);
     m.def("componentwise", [](const V& values, const Index& rows, const Index& starts, const Vector<const double>& bound,
                               const Vector<const double>& center, const Vector<const std::uint8_t>& visit, bool greedy,
                               POINT) {

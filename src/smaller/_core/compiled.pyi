@@ -1,9 +1,9 @@
-"""The types of the compiled kernels. What they compute is said by their twins in reference.py.
+"""The types of the compiled kernels. What they compute is said by their twins in reference.py, of rounds by rounds.hpp.
 
-Every argument is positional. Matrices are in Fortran order, those of judge, distances, decay and squares and `G` of
-pull in C order, vectors contiguous, and nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`,
-`alpha`, `v`, `D`, `S`, `K` of regate, `G` of pull, `residuals`, `up`, `down`, `losses` and `total` of squares are
-written to.
+Every argument is positional. Matrices are in Fortran order, those of judge, distances, decay and squares, `G` of pull
+and `W`, `G` and `unit` of rounds in C order, vectors contiguous, and nothing is converted: another layout or type is
+refused. `w`, `b`, `F`, `P`, `alpha`, `v`, `D`, `S`, `K` of regate, `G` of pull and rounds, `W` of rounds, `residuals`,
+`up`, `down`, `losses` and `total` of squares are written to.
 """
 
 from typing import TypeAlias, overload
@@ -78,6 +78,62 @@ def newton(
     intercept: bool,
     /,
 ) -> tuple[int, int, float, float, bool]: ...
+@overload
+def rounds(
+    X: Values,
+    tol: float,
+    max_iter: int,
+    max_steps: int,
+    screen: float,
+    forcing: float,
+    share: float,
+    roughly: float,
+    room: int,
+    polished: float,
+    polish_work: int,
+    free_tolerance: float,
+    lams: Reals,
+    W: Reals,
+    F: Reals,
+    G: Reals,
+    Y: Reals,
+    s: Reals,
+    unit: Reals,
+    leads: Flags,
+    family: int,
+    intercept: bool,
+    known: bool,
+    /,
+) -> tuple: ...
+@overload
+def rounds(
+    values: Values,
+    rows: Indices,
+    starts: Indices,
+    tol: float,
+    max_iter: int,
+    max_steps: int,
+    screen: float,
+    forcing: float,
+    share: float,
+    roughly: float,
+    room: int,
+    polished: float,
+    polish_work: int,
+    free_tolerance: float,
+    lams: Reals,
+    W: Reals,
+    F: Reals,
+    G: Reals,
+    Y: Reals,
+    s: Reals,
+    unit: Reals,
+    leads: Flags,
+    family: int,
+    intercept: bool,
+    known: bool,
+    /,
+) -> tuple: ...
 @overload
 def componentwise(
     X: Values,

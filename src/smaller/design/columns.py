@@ -35,6 +35,11 @@ class Design:
         self.n, self.d, self.intercept = n, d, intercept
 
     @property
+    def stored(self) -> tuple[Any, ...] | None:
+        """The arrays that a compiled kernel takes for all columns; None where they do not lie here as columns."""
+        return None
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns, the intercept counted."""
         return self.n, self.d + self.intercept

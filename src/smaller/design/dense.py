@@ -23,6 +23,11 @@ class DenseDesign(Design):
         super().__init__(X.shape[0], X.shape[1], intercept)
         self.X = X
 
+    @property
+    def stored(self) -> tuple[np.ndarray] | None:
+        """The matrix, if its columns are contiguous."""
+        return (self.X,) if self.X.flags.f_contiguous else None
+
     def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of samples in float64, of all columns or some."""
         if self.X.dtype == np.float64 and self.X.nbytes <= WHOLE_BYTES:

@@ -31,6 +31,11 @@ class SparseDesign(Design):
         self.few = min(self.n // 3, self.d // 12)
         self._led: tuple[tuple, np.ndarray] | None = None
 
+    @property
+    def stored(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The three arrays of the CSC matrix, if it is one."""
+        return None if self.by_rows else _three(self.X)
+
     def _columns(self, rows: np.ndarray | None):
         return self.X if rows is None else self.X[:, rows]
 
@@ -106,5 +111,10 @@ class SparseDesign(Design):
         if self.by_rows:
             packed, where = np.unique(rows, return_inverse=True)
             X = sparse.csc_array(self.X[:, packed])
-        index = np.result_type(X.indices, X.indptr)
-        return (X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)), where
+        return _three(X), where
+
+
+def _three(X: sparse.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What a CSC matrix consists of, with indices of one type."""
+    index = np.result_type(X.indices, X.indptr)
+    return X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)

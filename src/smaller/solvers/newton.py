@@ -2,20 +2,21 @@
 
 A full pass over the design finds which weights violate the optimality conditions and reads the certificate; compiled
 Newton steps with coordinate sweeps then solve the problem on the working set of non-zero and violating weights.
+Where every column is penalised and lies in memory by columns, the rounds of passes and steps are compiled as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
 
 from .. import _core
 from ..errors import Status
-from ..objective import Point, Posterior
+from ..objective import FREE_TOLERANCE, Point, Posterior
 from .smooth import settle, smooth
-from .solution import History, Solution
+from .solution import History, Solution, Step
 
 SMALLEST_WORKING_SET = 64
 STEPS_PER_PASS = 20
@@ -23,6 +24,7 @@ POLISHED = 1e-11
 POLISH_WORK = 2_000_000
 CAREFUL = 1e-5  # who asks for less than this is not given more
 ROUGHLY = 0.3  # of the violation is left where the working set is small and will grow
+SHARE = 0.1  # of tol is what the last working set is solved to
 FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
 
 
@@ -49,9 +51,11 @@ def newton(
     """
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
+    if _core.rounds is not None and objective.plain:
+        return next(compiled_rounds(objective, W, tol, max_iter, screen, F, exact))
     history = History(objective)
     settle, solve = _means(objective, tol)
-    share = 0.3 if objective.design.accelerated else 0.1  # there a step costs as much as a pass
+    share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
     point = settle(objective, W, tol, F)
     chosen = np.empty(0, dtype=np.intp)
     sweeps = 0
@@ -83,6 +87,48 @@ def newton(
             status = Status.CONVERGED if point.gap <= tol else Status.STALLED
             break
     return history.solution(point, status, iteration, sweeps=sweeps)
+
+
+NONE, ONCE = np.empty(0, dtype=np.uint8), np.ones(1)
+ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # as the compiled rounds number them
+
+
+def compiled_rounds(
+    objective: Posterior,
+    W: np.ndarray,
+    tol: float,
+    max_iter: int,
+    screen: float = 1.0,
+    F: np.ndarray | None = None,
+    exact: bool = False,
+    lams: np.ndarray = ONCE,
+) -> Iterator[Solution]:
+    """The same without Python between the rounds, at each of some multiples of a plain objective's strengths."""
+    design, k, leaders = objective.design, objective.k, objective.leaders
+    G = None if F is None else objective.known_gradient(F)
+    known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
+    W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
+    rule = (
+        *(float(tol), int(max_iter), STEPS_PER_PASS, float(screen), FORCING, SHARE, ROUGHLY),
+        *(max(SMALLEST_WORKING_SET, design.few * k), POLISHED if exact or tol <= CAREFUL else 0.0),
+        *(POLISH_WORK, FREE_TOLERANCE),
+    )
+    ends, history, places, values = _core.rounds(  # type: ignore[misc]
+        *design.stored, *rule, lams, W, F, G, objective.Y, objective.s, objective.l1,
+        NONE if leaders is None else leaders.view(np.uint8), objective.likelihood.family, design.intercept, known,
+    )  # fmt: skip
+    objective.remember(F, G)
+    noted = kept = 0
+    for end, (status, iterations, sweeps, rows, count) in enumerate(ends.tolist(), 1 - len(ends)):
+        weights = W
+        if end < 0:  # all but the last
+            weights = np.zeros(W.shape)
+            weights.ravel()[places[kept : kept + count, 0]] = values[kept : kept + count, 0]
+        steps = [Step(*row)._replace(support=int(row[3])) for row in history[noted : noted + rows].tolist()]
+        value, violation, gap, *_ = steps[-1]
+        scores = F if end == 0 else None
+        yield Solution(weights, scores, ENDS[status], value, gap, violation, iterations, steps, {"sweeps": sweeps})
+        noted, kept = noted + rows, kept + count
 
 
 def _means(objective: Posterior, tol: float) -> tuple[Callable, Callable]:

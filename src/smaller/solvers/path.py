@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from .. import _core
 from ..objective import Point, Posterior
-from .newton import newton
+from .newton import compiled_rounds, newton
 from .smooth import settle
 from .solution import Solution
 
@@ -27,6 +28,10 @@ def solve_path(
 ) -> Iterator[Solution]:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
     W = objective.start() if W is None else W
+    unit = objective.with_prior(objective.prior.with_strength(1.0))
+    if _core.rounds is not None and solve is newton and unit.plain and np.min(lams, initial=1.0) > 0:
+        yield from compiled_rounds(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
+        return
     previous = F = None
     for lam in lams:
         screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0

@@ -1,0 +1,251 @@
+// The default solver whole, for dense or sparse columns that all carry an L1 penalty and no ridge: Newton steps on a growing
+// working set, and after each round of them a pass over all columns, which finds what is missing and reads the certificate.
+// solvers/newton.py says the same for every other kind of problem; where fits take a millisecond its rounds take half of it.
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "newton.hpp"
+
+namespace smaller {
+
+// Weights W and gradient G are (d + intercept, k) by rows, as is l1, of strength 1; scores F are (n, k) by columns.
+struct Problem {
+    size_t d;
+    double *W, *F, *G;
+    const double* unit;
+    const std::uint8_t* leads;  // columns that may enter; null: all
+};
+
+struct Rule {
+    double tol;
+    int max_iter, max_steps;
+    double screen, forcing, share, roughly;
+    size_t room;      // of the violating weights, at least so many join the working set
+    double polished;  // what small problems are solved to in the end; 0: nothing
+    size_t polish_work;
+    double free_tolerance;
+};
+
+struct Ending {
+    enum { CONVERGED, MAX_ITER, STALLED } status = MAX_ITER;
+    int iterations = 0, sweeps = 0;
+};
+
+// Of each strength: how it ended and how many rows of the history and non-zero weights it has; and these, one after another.
+struct Account {
+    std::vector<std::int64_t> ends, places;
+    std::vector<double> history, values;
+};
+
+template <class Columns>
+class Rounds {
+public:
+    static constexpr size_t NOTED = 5, TOLD = 5;  // numbers in a row of the history, and of an end
+
+    Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
+        : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
+          inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k), residuals(size),
+          none(size, 0.0), l1(size), scale(size), total_s(sum(data.s, n)) {}
+
+    // From strength to strength, screened by the sequential strong rule of Tibshirani et al. (2012) where they decrease, the
+    // first as the rule says; `known`: whether G is the gradient at F.
+    Account run(const double* lams, size_t count, bool known) {
+        double screen = rule.screen;
+        for (size_t at = 0; at < count; ++at, known = true) {
+            for (size_t t = 0; t < size; ++t) l1[t] = scale[t] = lams[at] * Q.unit[t];
+            std::fill(scale.begin() + inner, scale.end(), total_s);
+            if (at > 0) screen = lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
+            const size_t noted = account.history.size(), found = account.places.size();
+            const Ending end = one(screen, known);
+            for (size_t t = 0; t < size && count > 1; ++t)
+                if (Q.W[t] != 0.0) {
+                    account.places.push_back(static_cast<std::int64_t>(t));
+                    account.values.push_back(Q.W[t]);
+                }
+            for (const size_t number : {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
+                                        (account.history.size() - noted) / NOTED, account.places.size() - found})
+                account.ends.push_back(static_cast<std::int64_t>(number));
+        }
+        return std::move(account);
+    }
+
+private:
+    Ending one(double screen, bool known) {
+        Ending out;
+        began = std::chrono::steady_clock::now();
+        chosen.clear();
+        look(known);
+        settle();
+        for (;; ++out.iterations) {
+            note();
+            if (gap <= rule.tol) {
+                out.status = Ending::CONVERGED;
+                if (rule.polished > 0.0 && polish()) {
+                    account.history.resize(account.history.size() - NOTED);
+                    note();
+                }
+                return out;
+            }
+            if (out.iterations == rule.max_iter) return out;
+            const bool first = out.iterations == 0;
+            const bool settled = choose(first ? screen : 1.0) || (first && screen < 1.0);
+            const bool small = 2 * chosen.size() < inner;
+            const double fraction = settled ? std::clamp(rule.share * rule.tol / gap, 1e-9, 0.1) : small ? rule.roughly : 0.1;
+            const double before = violation, was = value;
+            const Outcome step = solve(fraction * violation);
+            out.sweeps += step.sweeps;
+            look(false);
+            settle();
+            if (step.stalled && violation >= 0.5 * before && value >= was * (1.0 - 1e-12)) {
+                note();
+                out.status = gap <= rule.tol ? Ending::CONVERGED : Ending::STALLED;
+                return out;
+            }
+        }
+    }
+
+    const Columns X;
+    const Data D;
+    const Problem Q;
+    const Rule rule;
+    std::function<void()> poll;
+    size_t n, k, inner, size;
+    std::vector<double> P, U, R, residuals, none, l1, scale;
+    double total_s, value = 0.0, violation = 0.0, gap = 0.0;
+    std::vector<std::int64_t> chosen, previous, feature, klass;
+    std::chrono::steady_clock::time_point began;
+    Account account;
+
+    // Everything the objective says at (W, F).
+    void look(bool known) {
+        const double loss = means(Q.F, D.Y, D.s, n, k, D.family, P.data());
+        for (size_t t = 0; t < n * k; ++t) U[t] = P[t] - D.Y[t];
+        if (!known) pull_all();
+        const Verdict verdict = judge(Q.W, Q.G, l1.data(), none.data(), scale.data(), size, residuals.data());
+        value = loss + verdict.penalty;
+        violation = 0.0;
+        for (size_t i = 0; i < size; ++i) violation = std::max(violation, residuals[i]);
+        gap = std::numeric_limits<double>::infinity();
+        if (free_violation() > rule.free_tolerance) return;
+        const double dual = -negentropy(U.data(), D.Y, D.s, verdict.shrink, n, k, D.family == REFERENCE);
+        gap = std::max(0.0, value - dual) / std::max(std::abs(value), std::numeric_limits<double>::min());
+    }
+
+    double free_violation() const {
+        double worst = 0.0;
+        for (size_t i = inner; i < size; ++i) worst = std::max(worst, residuals[i]);
+        return worst;
+    }
+
+    // G = Phi^T diag(s) U; what rounding left in a fitted intercept is not multiplied by the means of the columns.
+    void pull_all() {
+        std::vector<double> left(k);
+        bool fitted = D.intercept;
+        for (size_t l = 0; l < k; ++l) {
+            for (size_t i = 0; i < n; ++i) R[l * n + i] = D.s[i] * U[l * n + i];
+            left[l] = sum(&R[l * n], n);
+            fitted = fitted && std::abs(left[l]) <= rule.free_tolerance * total_s;
+        }
+        for (size_t l = 0; l < k && fitted; ++l) add(&R[l * n], D.s, 0.0, -left[l] / total_s, n);
+        X.pull(Q.d, R.data(), k, Q.G);
+        for (size_t l = 0; l < k && D.intercept; ++l) Q.G[inner + l] = left[l];
+    }
+
+    // Intercepts at their best, where a certificate can be read.
+    void settle() {
+        const double enough = rule.free_tolerance * std::min(1.0, 1e5 * rule.tol);
+        for (int round = 0; round < 50 && free_violation() > enough; ++round) {
+            const double before = free_violation();
+            WorkingSet empty{0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+            Newton<Columns> solver(X, D, empty, Q.W + inner, Q.F, poll);
+            solver.run(0.1 * before, rule.max_steps, rule.forcing);
+            look(false);
+            if (!(free_violation() < before)) return;
+        }
+    }
+
+    // The working set, class by class: non-zero weights, the worst violators, and what presses against a screen. Says whether
+    // it has nothing that the last one did not have.
+    bool choose(double screen) {
+        std::vector<size_t> support, violating;
+        for (size_t t = 0; t < inner; ++t) {
+            if (Q.W[t] != 0.0) support.push_back(t);
+            else if (residuals[t] > 0.0 && leads(t)) violating.push_back(t);
+        }
+        const size_t room = std::max(rule.room, 2 * support.size());
+        if (violating.size() > room) {
+            std::nth_element(violating.begin(), violating.begin() + room, violating.end(),
+                             [&](size_t a, size_t b) { return residuals[a] > residuals[b]; });
+            violating.resize(room);
+        }
+        if (screen < 1.0)
+            for (size_t t = 0; t < inner; ++t)
+                if (Q.W[t] == 0.0 && std::abs(Q.G[t]) > std::max(screen, 0.0) * l1[t] && leads(t)) violating.push_back(t);
+        previous.swap(chosen);
+        chosen.clear();
+        for (const auto* part : {&support, &violating})
+            for (const size_t t : *part) chosen.push_back(static_cast<std::int64_t>(t % k * Q.d + t / k));
+        std::sort(chosen.begin(), chosen.end());
+        chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+        return std::includes(previous.begin(), previous.end(), chosen.begin(), chosen.end());
+    }
+
+    bool leads(size_t t) const { return Q.leads == nullptr || Q.leads[t / k]; }
+
+    Outcome solve(double target) {
+        const size_t a = chosen.size();
+        std::vector<double> w(a), strengths(a), scales(a);
+        feature.resize(a);
+        klass.resize(a);
+        for (size_t c = 0; c < a; ++c) {
+            feature[c] = chosen[c] % Q.d;
+            klass[c] = chosen[c] / Q.d;
+            const size_t t = feature[c] * k + klass[c];
+            w[c] = Q.W[t];
+            strengths[c] = l1[t];
+            scales[c] = scale[t];
+        }
+        std::vector<double> b(k, 0.0);
+        if (D.intercept) std::copy_n(Q.W + inner, k, b.data());
+        const WorkingSet set{a, feature.data(), klass.data(), w.data(), strengths.data(), none.data(), scales.data()};
+        Newton<Columns> solver(X, D, set, b.data(), Q.F, poll);
+        const Outcome out = solver.run(target, rule.max_steps, rule.forcing);
+        for (size_t c = 0; c < a; ++c) Q.W[feature[c] * k + klass[c]] = w[c];
+        if (D.intercept) std::copy_n(b.data(), k, Q.W + inner);
+        return out;
+    }
+
+    // Small problems are solved to rounding, which costs next to nothing; true if that made the point better.
+    bool polish() {
+        size_t support = 0;
+        for (size_t t = 0; t < inner; ++t) support += Q.W[t] != 0.0;
+        if (violation <= rule.polished || support * support * n > rule.polish_work) return false;
+        const std::vector<double> W(Q.W, Q.W + size), F(Q.F, Q.F + n * k), G(Q.G, Q.G + size);
+        const double before = gap;
+        choose(1.0);
+        solve(rule.polished);
+        look(false);
+        settle();
+        if (gap <= before) return true;
+        std::copy(W.begin(), W.end(), Q.W);
+        std::copy(F.begin(), F.end(), Q.F);
+        std::copy(G.begin(), G.end(), Q.G);
+        look(true);
+        return false;
+    }
+
+    void note() {
+        size_t support = 0;
+        for (size_t t = 0; t < size; ++t) support += Q.W[t] != 0.0;
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+        for (const double number : {value, violation, gap, static_cast<double>(support), seconds.count()})
+            account.history.push_back(number);
+    }
+};
+
+}  // namespace smaller
