@@ -28,6 +28,7 @@ from experiments.krishnapuram2005 import run as krishnapuram  # noqa: E402
 from experiments.lapedriza2008 import filters, judge  # noqa: E402
 from experiments.lapedriza2008 import run as lapedriza  # noqa: E402
 from experiments.wipf2012 import run as wipf  # noqa: E402
+from smaller import datasets  # noqa: E402
 
 PAPER = {
     "citation": "A. Author: A Paper, 2005",
@@ -191,7 +192,6 @@ def test_a_check_that_fails_is_shown_and_fails_the_run(folder, capsys, quick):
 
 
 def test_a_missing_data_set_is_skipped_with_the_reason_and_the_remedy(monkeypatch):
-    from smaller import datasets
 
     monkeypatch.delenv("SMALLER_DATA", raising=False)
     report = harness.Report()
@@ -200,7 +200,6 @@ def test_a_missing_data_set_is_skipped_with_the_reason_and_the_remedy(monkeypatc
 
 
 def test_where_data_came_from_is_noted_without_the_folder(monkeypatch, tmp_path):
-    from smaller import datasets
 
     np.savez(tmp_path / "colon_alon.npz", X=np.eye(2), y=[0, 1])
     monkeypatch.setenv("SMALLER_DATA", str(tmp_path))
@@ -316,6 +315,15 @@ def test_random_splits_of_crabs_have_twenty_of_each_group_as_the_given_one():
     for train, test in splits:
         assert np.bincount(train // 50).tolist() == [20] * 4
         assert sorted([*train, *test]) == list(range(200))
+
+
+def test_three_in_four_test_crabs_of_the_given_split_are_longer_than_every_training_crab():
+    """So that what a kernel says far from its centres decides; README.md says so."""
+    bunch = harness.Report().load("Crabs", datasets.load_crabs)
+    if bunch is None or not bunch.splits:
+        pytest.skip("no data: Crabs")
+    length = bunch.data[:, bunch.feature_names.index("CL")]
+    assert np.mean(length[bunch.test] > length[bunch.train].max()) == pytest.approx(0.74, abs=0.005)
 
 
 def test_the_units_of_the_bounded_task_come_from_cells_of_neither_half():
