@@ -31,6 +31,7 @@ from experiments.krishnapuram2005.problems import (
 )
 from smaller import SMLR, path
 from smaller.basis import Kernel
+from smaller.errors import EmptyModelWarning
 
 
 def by_width(report: Report, name: str) -> None:
@@ -157,7 +158,8 @@ def _stopped_after(sweeps: int, problem: Problem, bunch, train, test) -> np.ndar
 
 def _one_stopped(sweeps: int, lam: float, H, y, train, test) -> tuple[int, int, int]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        for category in (ConvergenceWarning, EmptyModelWarning):
+            warnings.simplefilter("ignore", category)
         model = SMLR(
             lam, solver="component-wise", max_iter=sweeps, parametrization="reference", fit_intercept=False, tol=TOL
         ).fit(H[train], y[train])
