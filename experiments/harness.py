@@ -3,7 +3,8 @@
 A paper's folder holds
 
 - ``paper.json``: the citation; tables of rows with a ``key``, a ``label``, ``where`` in the paper they stand, and
-  the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet;
+  the published figures themselves under the names listed in ``columns``; ``not_yet``, what we cannot run yet. A row may
+  name under ``further`` the keys of more figures of ours: ``{"own choice": key}`` fills "errors, own choice";
 - ``run.py``: ``PARTS``, a table of functions ``(report, quick)`` that load data, fit models and put what they find into
   the report;
 - ``ours.json``: what the last full run of each part found, with seed, versions and seconds; never edited by hand;
@@ -89,6 +90,19 @@ def show(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else str(value)
 
 
+def figures(row: dict, results: dict) -> dict[str, Any]:
+    """Our figures for a row, with those found further under other keys."""
+    found = dict(results.get(row["key"], {}))
+    for name, key in row.get("further", {}).items():
+        found |= {f"{column}, {name}": value for column, value in results.get(key, {}).items()}
+    return found
+
+
+def keys(row: dict) -> list[str]:
+    """Under which keys our figures for a row are kept."""
+    return [row["key"], *row.get("further", {}).values()]
+
+
 def comparison(paper: dict, ours: dict) -> str:
     """Draw the published figures and ours side by side, as Markdown."""
     parts = [_table(table, ours["results"]) for table in paper["tables"]]
@@ -109,14 +123,19 @@ def _verdict(check: dict) -> str:
 
 
 def _table(table: dict, results: dict) -> str:
-    columns = table["columns"]
     judged = any("verdict" in results.get(row["key"], {}) for row in table["rows"])
-    header = ["", *[f"{column}, {whose}" for column in columns for whose in ("paper", "ours")]]
+    further = {f", {name}" for row in table["rows"] for name in row.get("further", {})}
+    sides = [  # what the paper has no figures for is drawn once
+        (column, whose)
+        for column in table["columns"]
+        for whose in (("ours",) if column.endswith(tuple(further)) else ("paper", "ours"))
+    ]
+    header = ["", *[f"{column}, {whose}" for column, whose in sides]]
     header += [*(["verdict"] if judged else []), "where in the paper"]
     lines = [header, ["---"] * len(header)]
     for row in table["rows"]:
-        ours = results.get(row["key"], {})
-        cells = [show(whose.get(column, "–")) for column in columns for whose in (row, ours)]
+        ours = figures(row, results)
+        cells = [show((row if whose == "paper" else ours).get(column, "–")) for column, whose in sides]
         verdict = [ours.get("verdict", "–")] if judged else []
         lines.append([row["label"], *cells, *verdict, row["where"]])
     return f"### {table['title']}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -143,14 +162,17 @@ def carry_out(folder: Path, parts: dict[str, Part], quick: bool, only: list[str]
     """Run one paper's parts; write its files after full and complete runs; say whether all checks hold."""
     print(f"{folder.name}{' (quick)' if quick else ''}", flush=True)
     recorded = folder / "ours.json"
-    ours = json.loads(recorded.read_text(encoding="utf-8")) if only and recorded.exists() else _nothing()
-    skipped: dict[str, str] = {}
+    reports, skipped = [], {}
     for name in only or parts:
         report = Report()
         with stopwatch() as seconds:
             parts[name](report, quick)
         skipped |= report.skipped
-        ours = _with(ours, name, report, seconds())
+        reports.append((name, report, seconds()))
+    # Read only now, so that parts may run side by side.
+    ours = json.loads(recorded.read_text(encoding="utf-8")) if only and recorded.exists() else _nothing()
+    for found in reports:
+        ours = _with(ours, *found)
     paper = json.loads((folder / "paper.json").read_text(encoding="utf-8"))
     print(f"\n{comparison(_rows_run(paper, ours) if quick else paper, ours)}\n", flush=True)
     if quick or skipped:
@@ -182,6 +204,6 @@ def _with(ours: dict[str, Any], part: str, report: Report, seconds: float) -> di
 
 def _rows_run(paper: dict, ours: dict) -> dict:
     """Keep the rows that a quick run has something to say about."""
-    run = ours["results"]
-    tables = [{**table, "rows": [row for row in table["rows"] if row["key"] in run]} for table in paper["tables"]]
+    run = set(ours["results"])
+    tables = [{**table, "rows": [row for row in table["rows"] if run & set(keys(row))]} for table in paper["tables"]]
     return {**paper, "tables": [table for table in tables if table["rows"]]}

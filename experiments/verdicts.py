@@ -16,7 +16,7 @@ from typing import Any
 
 from scipy.stats import binomtest
 
-from experiments.harness import show
+from experiments.harness import figures, show
 
 NEAR = 0.1  # figures within a tenth of each other count as the same
 OWN = {"reproduced": "agrees", "close": "agrees", "differs": "differs"}  # what a run itself may say of a row
@@ -117,7 +117,7 @@ def table(table: dict, results: dict) -> tuple[str, Counter]:
     lines = [["", *(["verdict"] if compared else []), *heads]]
     lines.append(["---"] * len(lines[0]))
     for row in table["rows"]:
-        ours = results.get(row["key"], {})
+        ours = figures(row, results)
         cells = [(f"{show(row.get(c, '–'))} / " if c in compared else "") + _ours(c, row, ours) for c in columns]
         if compared:
             word, reasons = verdict(columns, row, ours)

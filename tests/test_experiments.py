@@ -20,14 +20,15 @@ if not (ROOT / "experiments").is_dir():
 sys.path.insert(0, str(ROOT))
 
 from experiments import __main__ as command  # noqa: E402
-from experiments import harness  # noqa: E402
+from experiments import harness, verdicts  # noqa: E402
 from experiments.cawley2006 import priors, table1  # noqa: E402
 from experiments.figueiredo2003 import run as figueiredo  # noqa: E402
-from experiments.krishnapuram2005 import figure1, smooth  # noqa: E402
+from experiments.krishnapuram2005 import figure1, methods, own, problems, smooth  # noqa: E402
 from experiments.krishnapuram2005 import run as krishnapuram  # noqa: E402
 from experiments.lapedriza2008 import filters, judge  # noqa: E402
 from experiments.lapedriza2008 import run as lapedriza  # noqa: E402
 from experiments.wipf2012 import run as wipf  # noqa: E402
+from smaller import datasets  # noqa: E402
 
 PAPER = {
     "citation": "A. Author: A Paper, 2005",
@@ -107,6 +108,39 @@ def test_a_part_that_runs_again_takes_the_place_of_its_old_figures_alone(folder)
     assert list(ours["parts"]) == ["first", "second"]
 
 
+def test_parts_that_ran_side_by_side_keep_each_others_figures(folder):
+    def long(report, quick):
+        harness.carry_out(folder, {"short": good_run}, quick=False, only=["short"])
+        report.add("a/Oracle", errors=1)
+
+    assert harness.carry_out(folder, {"long": long}, quick=False, only=["long"])
+    ours = json.loads((folder / "ours.json").read_text())
+    assert set(ours["results"]) == {"a/SMLR", "a/Oracle"}
+    assert set(ours["parts"]) == {"short", "long"}
+
+
+def test_further_figures_of_a_row_have_columns_of_their_own_and_are_not_judged(folder):
+    """A row's further figures come from another part, which neither replaces the row nor is replaced with it."""
+
+    def own(report, quick):
+        report.add("a/SMLR/own", errors=50)
+
+    paper = json.loads(json.dumps(PAPER))
+    paper["tables"][0]["columns"].append("errors, own choice")
+    paper["tables"][0]["rows"][0]["further"] = {"own choice": "a/SMLR/own"}
+    (folder / "paper.json").write_text(json.dumps(paper))
+    parts = {"first": good_run, "own": own}
+    assert harness.carry_out(folder, parts, quick=False)
+    assert harness.carry_out(folder, parts, quick=False, only=["first"])
+    text = (folder / "README.md").read_text()
+    assert "| kept, paper | kept, ours | errors, own choice, ours | where in the paper |" in text
+    assert "| A, SMLR | 3 | 4.5 (3 to 6) | 10 | 12.2 | 50 | Table 1, row 1 |" in text
+    assert "| A, Oracle | 0 | – | 1 | – | – | Table 1, row 2 |" in text
+    shown, words = verdicts.table(paper["tables"][0], json.loads((folder / "ours.json").read_text())["results"])
+    assert "same error" in shown
+    assert (words["agrees"], words.total()) == (1, 1)
+
+
 def test_a_full_run_draws_the_comparison_between_the_markers_and_leaves_the_words_around(folder):
     for _ in range(2):
         harness.carry_out(folder, {"all": good_run}, quick=False)
@@ -158,7 +192,6 @@ def test_a_check_that_fails_is_shown_and_fails_the_run(folder, capsys, quick):
 
 
 def test_a_missing_data_set_is_skipped_with_the_reason_and_the_remedy(monkeypatch):
-    from smaller import datasets
 
     monkeypatch.delenv("SMALLER_DATA", raising=False)
     report = harness.Report()
@@ -167,7 +200,6 @@ def test_a_missing_data_set_is_skipped_with_the_reason_and_the_remedy(monkeypatc
 
 
 def test_where_data_came_from_is_noted_without_the_folder(monkeypatch, tmp_path):
-    from smaller import datasets
 
     np.savez(tmp_path / "colon_alon.npz", X=np.eye(2), y=[0, 1])
     monkeypatch.setenv("SMALLER_DATA", str(tmp_path))
@@ -216,7 +248,7 @@ class TestFolder:
         self.need_record(name)
         rows = [row for table in self.read(name, "paper.json")["tables"] for row in table["rows"]]
         assert all(row["where"] for row in rows)
-        keys = [row["key"] for row in rows]
+        keys = [key for row in rows for key in harness.keys(row)]
         assert len(keys) == len(set(keys))
         assert set(self.read(name, "ours.json")["results"]) <= set(keys)
 
@@ -245,6 +277,66 @@ def test_a_general_optimiser_reaches_a_lenient_target_and_says_when_it_cannot(me
     start = smooth.objective(np.zeros((4, 2)), H, Y, 1.0)
     assert smooth.optimise(method, H, Y, 1.0, target=0.999 * start, limit=10).seconds_to_target is not None
     assert smooth.optimise(method, H, Y, 1.0, target=0.0, limit=0.05).seconds_to_target is None
+
+
+@pytest.mark.parametrize("method", methods.OWN)
+def test_each_method_leaves_the_linear_kernel_where_no_line_parts_the_classes(method):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) / np.sqrt(2)
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    kernels = methods.candidates(X, "linear")
+    fitted = methods.OWN[method](X, y, kernels)
+    assert fitted.model.basis.kernel == "rbf"
+    assert fitted.errors(X, y) <= 6
+    assert fitted.kept == np.count_nonzero(fitted.model.coef_)
+
+
+def test_a_method_that_chooses_by_evidence_takes_the_kernel_of_the_greatest():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] ** 2 + X[:, 1] ** 2 > 1.5).astype(int)
+    kernels = methods.candidates(X, "rbf")
+    evidences = [methods.rvm(X, y, kernel).model.evidence_ for kernel in kernels]
+    assert methods.rvm_own(X, y, kernels).model.evidence_ == max(evidences)
+
+
+def test_widths_to_choose_from_are_those_of_the_svm_on_standardised_columns():
+    X = np.random.default_rng(0).normal(2.0, 3.0, size=(40, 5))
+    X = problems.standardised(X, np.arange(40))
+    assert_allclose([kernel.gamma for kernel in methods.candidates(X, "rbf")], methods.WIDTHS / 5)
+
+
+def test_random_splits_of_crabs_have_twenty_of_each_group_as_the_given_one():
+    given = np.concatenate([np.arange(start, start + 20) for start in range(0, 200, 50)])
+    bunch = Bunch(data=np.zeros((200, 5)), train=given)
+    splits = list(problems.twenty_of_each_group(bunch, 0, 3))
+    assert len(splits) == 3
+    assert len({tuple(train) for train, _ in splits}) == 3
+    for train, test in splits:
+        assert np.bincount(train // 50).tolist() == [20] * 4
+        assert sorted([*train, *test]) == list(range(200))
+
+
+@pytest.fixture
+def crabs():
+    bunch = harness.Report().load("Crabs", datasets.load_crabs)
+    if bunch is None or not bunch.splits:
+        pytest.skip("no data: Crabs")
+    return bunch
+
+
+def test_three_in_four_test_crabs_of_the_given_split_are_longer_than_every_training_crab(crabs):
+    length = crabs.data[:, crabs.feature_names.index("CL")]
+    assert np.mean(length[crabs.test] > length[crabs.train].max()) == pytest.approx(0.74, abs=0.005)
+
+
+def test_the_evidence_on_small_crabs_cannot_tell_which_width_suits_large_ones(crabs):
+    """What README.md says of two neighbouring widths."""
+    X, y = problems.standardised(crabs.data, crabs.train), crabs.target
+    kernels = methods.candidates(X[crabs.train], "rbf")[1:3]
+    fits = [methods.rvm(X[crabs.train], y[crabs.train], kernel) for kernel in kernels]
+    assert fits[1].model.evidence_ - fits[0].model.evidence_ == pytest.approx(0.1, abs=0.05)
+    assert [fitted.errors(X[crabs.test], y[crabs.test]) for fitted in fits] == [0, 50]
 
 
 def test_the_units_of_the_bounded_task_come_from_cells_of_neither_half():
@@ -424,8 +516,13 @@ def _table_one(report):
         table1.accuracy(report, name, problem, report.load(problem.label, problem.load))
 
 
+def _crabs(report):
+    krishnapuram.compare(report, "crabs", krishnapuram.PROBLEMS["crabs"])
+    own.choose(report, "crabs", krishnapuram.PROBLEMS["crabs"])
+
+
 SAMPLES = {
-    "krishnapuram2005": lambda report: krishnapuram.compare(report, "crabs", krishnapuram.PROBLEMS["crabs"]),
+    "krishnapuram2005": _crabs,
     "cawley2006": _table_one,
     "figueiredo2003": lambda report: figueiredo.selection(report, quick=False),
     "wipf2012": lambda report: wipf.theorem_two(report, 50),

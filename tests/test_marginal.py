@@ -297,6 +297,16 @@ def test_the_ridge_found_has_the_most_evidence_of_its_neighbours(name):
     assert model.evidence_ > max(evidence(model.lam_ * factor) for factor in (0.01, 0.5, 0.9, 1.1, 2, 100))
 
 
+def test_the_ridge_found_is_not_the_maximum_at_which_nothing_is_learned():
+    """On a wide kernel the evidence has two maxima: all weights nearly zero, and large weights of opposite signs."""
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.standard_normal((80, 1)) + 0.2 * (2 * y[:, None] - 1) * [1.0, -1.0] + 0.06 * rng.standard_normal((80, 2))
+    model = RMLR("evidence", basis=Kernel("rbf", gamma=0.003), fit_intercept=False).fit(X, y)
+    assert model.evidence_ > 80 * np.log(0.5) + 10  # what guessing has
+    assert model.score(X, y) > 0.95
+
+
 def test_too_many_unknowns_for_a_determinant_are_refused():
     X, y = np.random.default_rng(0).standard_normal((6500, 1)), np.arange(6500) % 2
     with pytest.raises(ValueError, match=r"determinant of 6500 unknowns.*cross-validation"):

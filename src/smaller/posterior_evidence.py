@@ -5,6 +5,8 @@ Directions that the data say nothing about (equal shifts of all classes) are lef
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, eigh, eigvalsh
 from scipy.optimize import minimize_scalar
@@ -17,7 +19,8 @@ from .solvers import Solution
 from .solvers.smooth import smooth, solve_semidefinite
 
 LOG_2PI = float(np.log(2 * np.pi))
-RANGE = (1e-7, 1e4)  # of the ridge, relative to the curvature of the data
+RANGE = (1e-10, 1e4)  # of the ridge, relative to the curvature of the data
+STEP = 2 * np.log(10)  # of the search for its logarithm, narrower than a maximum of the evidence is wide
 LARGEST = 6000  # unknowns whose determinant is still worth computing
 
 
@@ -107,9 +110,17 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
     def cost(x: float) -> float:
         return -fit(x).extra["evidence"]
 
-    best = minimize_scalar(cost, bounds=np.log(natural) + np.log(RANGE), method="bounded", options={"xatol": 1e-6}).x
+    best = _least(cost, *(np.log(natural) + np.log(RANGE)))
     # Further digits are noise: the evidence is flat there, and the same samples in another order would change them.
     return fit(float(np.log(float(f"{np.exp(best):.3g}"))))
+
+
+def _least(cost: Callable[[float], float], low: float, high: float) -> float:
+    """Where a cost of log(lam) is least; a ridge that leaves nothing is a local minimum, so coarse steps come first."""
+    steps = np.linspace(high, low, 1 + round((high - low) / STEP))
+    place = int(np.argmin([cost(float(x)) for x in steps]))
+    bounds = steps[min(place + 1, len(steps) - 1)], steps[max(place - 1, 0)]
+    return float(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x)
 
 
 def _through_samples(objective: Posterior, P: np.ndarray) -> float:
