@@ -25,8 +25,6 @@ from .solvers.sparsest import penalised_logistic
 from .solvers.variances import RULES, check_prior, reweighted_l1, type_one, type_two
 
 ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
-
-
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
 
 
