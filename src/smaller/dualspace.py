@@ -215,7 +215,7 @@ class TypeIIClassifier(Selector, ClassificationModel):
     >>> X = StandardScaler().fit_transform(X)
     >>> model = TypeIIClassifier().fit(X, y)
     >>> print(len(model.support_), "of 30 inputs kept, accuracy", round(model.score(X, y), 2))
-    6 of 30 inputs kept, accuracy 0.98
+    7 of 30 inputs kept, accuracy 0.98
     """
 
     _parameter_constraints: ClassVar[dict] = {
