@@ -5,7 +5,7 @@ no figure says, each under a row's key or a pattern of keys (the first that fits
 
 - ``because``: why a row differs, as far as is known;
 - ``claims``: what the paper says of a row in words alone, and what it is held against (see :func:`held`);
-- ``without``: what to say of rows for which the paper has neither.
+- ``without``: what to say of rows for which the paper has neither, or why they were "not run".
 
 Every row with a published figure or claim is *reproduced*, *close*, or *differs*. An error is judged by the 95 %
 interval of ours (Clopper and Pearson's, from the number of test samples), or by the range over repeats where that is
@@ -143,7 +143,8 @@ def verdict(
     found = _own(row, ours) or _in_words(columns, row, ours) or _by_figures(columns, row, ours)
     if not found.word and ours and (claim := first(notes.get("claims", {}), row["key"])):
         found = held(claim, row["key"], record or {"results": {row["key"]: ours}, "checks": []})
-    if not found.word and ours and (said := first(notes.get("without", {}), row["key"])):
+    said = "" if found.word else first(notes.get("without", {}), row["key"]) or ""
+    if said and bool(ours) != said.startswith("not run"):
         return Verdict("", said)
     reason = first(notes.get("because", {}), row["key"]) if found.word == "differs" else None
     return Verdict(found.word, found.said, found.side, reason or "")

@@ -152,6 +152,10 @@ def test_rows_without_figures_are_not_judged_but_say_so():
     assert verdicts.verdict(["errors"], alone, {"errors": 3}).said == "ours alone: not in the paper"
     assert verdicts.verdict(["errors"], row(), {"errors": 3}, {"without": {"*": "drawn"}}).said == "drawn"
     assert verdicts.verdict(["errors"], row(errors=3), {}) == verdicts.Verdict("", "not run")
+    late = {"without": {"k": "not run: too long"}}
+    assert verdicts.verdict(["errors"], row(errors=3), {}, late).said == "not run: too long"
+    assert verdicts.verdict(["errors"], row(errors=3), {"errors": 3}, late).word == "reproduced"
+    assert verdicts.verdict(["errors"], row(errors=3), {}, {"without": {"*": "drawn"}}).said == "not run"
 
 
 def test_an_experiment_may_judge_its_rows_itself():
