@@ -8,6 +8,7 @@ A paper's folder holds
 - ``run.py``: ``PARTS``, a table of functions ``(report, quick)`` that load data, fit models and put what they find into
   the report;
 - ``ours.json``: what the last full run of each part found, with seed, versions and seconds; never edited by hand;
+- ``verdicts.json``: why rows differ, and what the paper says in words alone (see ``experiments/verdicts.py``);
 - ``README.md``: the comparison between the two, drawn between two markers, and the words around it.
 """
 

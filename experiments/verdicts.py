@@ -1,8 +1,15 @@
 """What the comparison with a paper comes to, row by row: the page of results of the documentation.
 
-Everything is made from ``paper.json`` and ``ours.json``. An error is judged by the 95 % interval of ours (Clopper and
-Pearson's, from the number of test samples), or by the range over repeats where that is what ours has; other figures by
-whether they are within a tenth of each other.
+Everything is made from ``paper.json``, ``ours.json`` and, where a folder has one, ``verdicts.json``, which holds what
+no figure says, each under a row's key or a pattern of keys (the first that fits counts):
+
+- ``because``: why a row differs, as far as is known;
+- ``claims``: what the paper says of a row in words alone, and what it is held against (see :func:`held`);
+- ``without``: what to say of rows for which the paper has neither, or why they were "not run".
+
+Every row with a published figure or claim is *reproduced*, *close*, or *differs*. An error is judged by the 95 %
+interval of ours (Clopper and Pearson's, from the number of test samples), or by the range over repeats where that is
+what ours has; other figures by whether they are within a tenth of each other.
 """
 
 from __future__ import annotations
@@ -11,6 +18,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +27,12 @@ from scipy.stats import binomtest
 from experiments.harness import figures, show
 
 NEAR = 0.1  # figures within a tenth of each other count as the same
-OWN = {"reproduced": "agrees", "close": "agrees", "differs": "differs"}  # what a run itself may say of a row
+CLOSE = 0.25  # and within a quarter as close
+FAR = 0.05  # errors within the interval, but further apart than 5 points, are close too: few samples allow much
+POINTS = 0.015  # errors outside the interval, but no further apart than 1.5 points of per cent, are close
+WORDS = ("reproduced", "close", "differs")  # from the best to the worst
 CLAIMS = {"more than 1": 1.0, "orders of magnitude": 100.0}  # what a paper says in words, as the least it can mean
+UNJUDGED = ("runs",)  # columns that describe how a figure came about
 
 
 @dataclass(frozen=True)
@@ -47,6 +59,26 @@ KINDS = {
 }
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """A word, or none; what it rests on; whether ours is the better or the worse; and why it differs."""
+
+    word: str
+    said: str
+    side: str = ""
+    because: str = ""
+
+    def __str__(self) -> str:
+        if not self.word:
+            return self.said
+        text = f"**{self.word}**" + (f" (ours is {self.side})" if self.side else "")
+        text += f": {self.said}" if self.said else ""
+        return f"{text}; because {self.because}" if self.because else text
+
+
+# Figures
+
+
 def trials(row: dict, ours: dict) -> int | None:
     """How many test samples an error was counted on, where that is known."""
     if "trials" in row:
@@ -58,14 +90,18 @@ def trials(row: dict, ours: dict) -> int | None:
     return None
 
 
+def _whole(column: str, row: dict, n: int | None) -> float | None:
+    """What an error would be if all samples were wrong: their number, or 1, or 100 where a row says per cent."""
+    return n if column == "errors" else row.get("per", 1)
+
+
 def interval(column: str, row: dict, ours: dict) -> tuple[float, float] | None:
     """Between what the truth of our figure lies, in the unit of the figure; None where nothing is known of it."""
     value, n = ours[column], trials(row, ours)
     if KINDS.get(column) is ERROR and n:
         mean = value[0] if isinstance(value, list) else value
-        count = mean if column == "errors" else mean * n
-        limits = binomtest(round(count), n).proportion_ci(method="exact")
-        unit = n if column == "errors" else 1
+        unit = _whole(column, row, n) or 1
+        limits = binomtest(round(mean / unit * n), n).proportion_ci(method="exact")
         return limits.low * unit, limits.high * unit
     return (value[1], value[2]) if isinstance(value, list) and value[2] - value[1] > 1e-9 * abs(value[0]) else None
 
@@ -73,7 +109,7 @@ def interval(column: str, row: dict, ours: dict) -> tuple[float, float] | None:
 def compare(column: str, row: dict, ours: dict) -> int | None:
     """-1, 0 or 1 as our figure is lower than the paper's, the same, or higher; None where one of the two is missing."""
     paper, value = row.get(column), ours.get(column)
-    if paper is None or value is None or isinstance(paper, str):
+    if paper is None or value is None or isinstance(paper, str) or isinstance(value, str) or column in UNJUDGED:
         return None
     mean = value[0] if isinstance(value, list) else value
     limits = interval(column, row, ours)
@@ -83,48 +119,125 @@ def compare(column: str, row: dict, ours: dict) -> int | None:
     return 0 if near else (-1 if mean < paper else 1)
 
 
-def claim(paper: str, ours: Any) -> tuple[str, str]:
-    """Whether what a paper says in words holds of our figure."""
-    number = float(re.search(r"[\d.]+", str(ours))[0])  # type: ignore[index]
-    return ("agrees", "holds") if number > CLAIMS[paper] else ("worse", "does not hold")
+def is_close(column: str, row: dict, ours: dict, points: float = POINTS) -> bool:
+    """Whether figures are close: errors no more than so many points apart, columns kept two, others a quarter."""
+    value = ours[column]
+    gap = abs((value[0] if isinstance(value, list) else value) - row[column])
+    if KINDS.get(column) is ERROR:
+        whole = _whole(column, row, trials(row, ours))
+        return whole is not None and gap <= points * whole * (1 + 1e-9)
+    return gap <= max(CLOSE * abs(row[column]), 2.0 if KINDS.get(column) is KEPT else 0.0)
 
 
-def verdict(columns: list[str], row: dict, ours: dict) -> tuple[str, str]:
-    """One word (agrees, better, worse, differs, or nothing) and what it rests on; the experiment's own goes first."""
-    if said := ours.get("verdict"):
-        return OWN.get(said.split()[0], ""), said
+# Verdicts
+
+
+def verdict(
+    columns: list[str], row: dict, ours: dict, notes: dict | None = None, record: dict | None = None
+) -> Verdict:
+    """What a row comes to: the experiment's own word, a claim in words, or the figures, of which the first leads.
+
+    `notes` is what verdicts.json holds, `record` what ours.json does.
+    """
+    notes = notes or {}
+    found = _own(row, ours) or _in_words(columns, row, ours) or _by_figures(columns, row, ours)
+    if not found.word and ours and (claim := first(notes.get("claims", {}), row["key"])):
+        found = held(claim, row["key"], record or {"results": {row["key"]: ours}, "checks": []})
+    said = "" if found.word else first(notes.get("without", {}), row["key"]) or ""
+    if said and bool(ours) != said.startswith("not run"):
+        return Verdict("", said)
+    reason = first(notes.get("because", {}), row["key"]) if found.word == "differs" else None
+    return Verdict(found.word, found.said, found.side, reason or "")
+
+
+def first(patterns: dict[str, Any], key: str) -> Any:
+    """What stands under the first pattern that fits a key, or None."""
+    return next((value for pattern, value in patterns.items() if fnmatchcase(key, pattern)), None)
+
+
+def _own(row: dict, ours: dict) -> Verdict | None:
+    """The verdict that the run itself gave; none where it had too few repeats, but the samples are known."""
+    said = ours.get("verdict", "")
+    word = next((word for word in WORDS if said.startswith(word)), "")
+    if not said or (not word and "trials" in row):
+        return None
+    gap = re.search(r"by ([+-])", said) if any(column in row for column in ours) else None
+    side = ("worse" if gap[1] == "+" else "better") if gap else ""
+    return Verdict(word, said.removeprefix(word).strip(" ()") if word else said, side)
+
+
+def _in_words(columns: list[str], row: dict, ours: dict) -> Verdict | None:
+    """A figure that the paper gives in words, such as "orders of magnitude"."""
     for column in columns:
         if isinstance(row.get(column), str) and column in ours:
-            return claim(row[column], ours[column])
-    judged = [
-        (KINDS.get(c, OTHER), compare(c, row, ours)) for c in columns if not (c == "wrong" and "error" in columns)
-    ]
-    known = [(kind, sign) for kind, sign in judged if sign is not None]
+            number = float(re.search(r"[\d.]+", str(ours[column]))[0])  # type: ignore[index]
+            return (
+                Verdict("reproduced", "holds") if number > CLAIMS[row[column]] else Verdict("differs", "does not hold")
+            )
+    return None
+
+
+def _by_figures(columns: list[str], row: dict, ours: dict) -> Verdict:
+    judged = [(c, compare(c, row, ours)) for c in columns if not (c == "wrong" and "error" in columns)]
+    known = [(KINDS.get(column, OTHER), column, sign) for column, sign in judged if sign is not None]
     if not known:
-        return "", "not run" if not ours else "no figure in the paper"
-    reasons = ", ".join((kind.same, kind.higher, kind.lower)[sign] for kind, sign in known)
-    kind, sign = known[0]
+        return Verdict("", "not run" if not ours else _without(row))
+    said = ", ".join((kind.same, kind.higher, kind.lower)[sign] for kind, _, sign in known)
+    kind, column, sign = known[0]
+    if sign == 0 and kind is ERROR and trials(row, ours) and not is_close(column, row, ours, FAR):
+        return Verdict("close", said.replace(kind.same, "error within chance", 1))
     if sign == 0:
-        return "agrees", reasons
-    return ("better" if sign == kind.better else "worse") if kind.better else "differs", reasons
+        return Verdict("close" if any(sign for _, _, sign in known) else "reproduced", said)
+    side = ("better" if sign == kind.better else "worse") if kind.better else ""
+    return Verdict("close" if is_close(column, row, ours) else "differs", said, side)
 
 
-def table(table: dict, results: dict) -> tuple[str, Counter]:
-    """One table, paper / ours in each cell where the paper has figures, and how many rows got which word."""
-    columns, words = table["columns"], Counter()
+def _without(row: dict) -> str:
+    """What to say of a row that the paper has no figure for."""
+    return "ours alone: not in the paper" if row["where"].startswith("not in the paper") else "no published figure"
+
+
+def held(claim: dict, key: str, record: dict) -> Verdict:
+    """Hold what a paper says in words (`says`) against our figures; the word is that of the worst part.
+
+    - ``check``: the claim, or its beginning with a ``*``, of a check of the run;
+    - ``column`` and ``against``: the figure is no larger than those of these rows (close: by no more than a tenth), or,
+      for claims such as "comparable", than 1 + ``slack`` times these;
+    - ``values``: column -> what the figure should be, judged as any other.
+    """
+    words, results = [], record["results"]
+    if "check" in claim:
+        holds = [check["holds"] for check in record["checks"] if fnmatchcase(check["claim"], claim["check"])]
+        words.append("reproduced" if holds and all(holds) else "differs")
+    if "against" in claim:
+        figure, least = (
+            results[key][claim["column"]],
+            min(results[other][claim["column"]] for other in claim["against"]),
+        )
+        over = figure / least - 1 - claim.get("slack", 0.0) if least else float(figure > 0)
+        words.append("reproduced" if over <= 0 else "close" if over <= NEAR else "differs")
+    if "values" in claim:
+        row = {"key": key, "where": "", **claim["values"]}
+        words += [_by_figures([column], row, results[key]).word for column in claim["values"]]
+    return Verdict(max(words, key=WORDS.index), f"the paper says: {claim['says']}")
+
+
+# The page
+
+
+def table(table: dict, record: dict, notes: dict) -> tuple[str, list[Verdict]]:
+    """One table, paper / ours in each cell where the paper has figures, and the verdicts of its rows."""
+    columns, results = table["columns"], record["results"]
     compared = {column for row in table["rows"] for column in columns if column in row}
     heads = [f"{column}: paper / ours" if column in compared else column for column in columns]
-    lines = [["", *(["verdict"] if compared else []), *heads]]
+    lines, verdicts = [["", "verdict", *heads]], []
     lines.append(["---"] * len(lines[0]))
     for row in table["rows"]:
         ours = figures(row, results)
         cells = [(f"{show(row.get(c, '–'))} / " if c in compared else "") + _ours(c, row, ours) for c in columns]
-        if compared:
-            word, reasons = verdict(columns, row, ours)
-            words[word] += bool(word)
-            cells.insert(0, f"**{word}**: {reasons}" if word else reasons)
-        lines.append([row["label"], *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines), words
+        verdicts.append(verdict(columns, row, ours, notes, record))
+        lines.append([row["label"], str(verdicts[-1]), *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines), verdicts
 
 
 def _ours(column: str, row: dict, ours: dict) -> str:
@@ -142,20 +255,39 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 10 else f"{value:.2g}"
 
 
-def in_words(words: Counter) -> str:
-    """How many rows agree, are better and worse, as a sentence."""
-    parts = [f"{word} {words[word]}" for word in ("agrees", "better", "worse", "differs") if words[word]]
-    return f"Rows with a published figure: {words.total()}; {', '.join(parts)}." if parts else ""
+def in_words(verdicts: list[Verdict]) -> str:
+    """How many rows have which verdict, as a sentence."""
+    words, sides = count(verdicts)
+    parts = [f"{word} {words[word]}" for word in WORDS if words[word]]
+    beside = ", ".join(f"ours is {side} in {sides[side]}" for side in ("better", "worse") if sides[side])
+    if not parts:
+        return "No row has a published figure or claim."
+    return f"Rows with a published figure or claim: {words.total()}; {', '.join(parts)}{f' ({beside})' * bool(beside)}."
 
 
-def paper(folder: Path) -> tuple[str, str, Counter]:
-    """Citation, all tables as Markdown, and the words of all rows, of one paper."""
-    published, ours = (json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in ("paper", "ours"))
-    parts, total = [], Counter()
+def count(verdicts: list[Verdict]) -> tuple[Counter, Counter]:
+    """How many rows have which word, and how many which side."""
+    judged = [verdict for verdict in verdicts if verdict.word]
+    return Counter(verdict.word for verdict in judged), Counter(verdict.side for verdict in judged if verdict.side)
+
+
+def read(folder: Path) -> tuple[dict, dict, dict]:
+    """paper.json, ours.json and verdicts.json of a folder; the last may be missing."""
+    names = ("paper", "ours", "verdicts")
+    files = [folder / f"{name}.json" for name in names]
+    published, ours, notes = (json.loads(f.read_text(encoding="utf-8")) if f.exists() else {} for f in files)
+    return published, ours, notes
+
+
+def paper(folder: Path) -> tuple[str, str, list[Verdict]]:
+    """Citation, all tables as Markdown, and the verdicts of all rows, of one paper."""
+    published, ours, notes = read(folder)
+    parts: list[str] = []
+    total: list[Verdict] = []
     for one in published["tables"]:
-        text, words = table(one, ours["results"])
-        total += words
-        parts.append("\n\n".join(filter(None, [f"### {one['title']}", in_words(words), text])))
+        text, verdicts = table(one, ours, notes)
+        total += verdicts
+        parts.append(f"### {one['title']}\n\n{in_words(verdicts)}\n\n{text}")
     left_out = {**published.get("not_yet", {}), **ours["skipped"]}
     if left_out:
         parts.append("Left out:\n\n" + "\n".join(f"- {what}: {why}" for what, why in left_out.items()))
@@ -172,14 +304,13 @@ def _checks(checks: list[dict]) -> str:
 def overview(folders: list[Path]) -> str:
     """All papers in one table."""
     lines = [
-        "| paper | agree | better | worse | differ | without a published figure |",
-        "|---|---:|---:|---:|---:|---:|",
+        "| paper | reproduced | close | differs | ours is better in | worse in | without a published figure or claim |",
+        "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for folder in folders:
-        citation, _, words = paper(folder)
-        tables = json.loads((folder / "paper.json").read_text(encoding="utf-8"))["tables"]
-        rest = sum(len(one["rows"]) for one in tables) - words.total()
+        citation, _, verdicts = paper(folder)
+        words, sides = count(verdicts)
         authors, title, *_ = citation.split(": ", 1)
-        counts = " | ".join(str(words[word]) for word in ("agrees", "better", "worse", "differs"))
-        lines.append(f"| {authors}: *{title.split('. ')[0]}* | {counts} | {rest} |")
+        counts = [*(words[word] for word in WORDS), sides["better"], sides["worse"], len(verdicts) - words.total()]
+        lines.append(f"| {authors}: *{title.split('. ')[0]}* | {' | '.join(map(str, counts))} |")
     return "\n".join(lines)

@@ -9,9 +9,13 @@ import pytest
 from conftest import clusters, peak_of
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
 
-from smaller import TypeIIClassifier, TypeIIRegressor, TypeIRegressor, maximally_sparse
+from smaller import RVMClassifier, TypeIIClassifier, TypeIIRegressor, TypeIRegressor, maximally_sparse
+from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.evidence import Evidence
@@ -408,6 +412,26 @@ def test_the_objective_of_theorem_three():
     assert_allclose(gamma[S], np.abs(x[S]) / np.sqrt(z[S]), rtol=1e-3)
     slope = X.T @ (p - y)
     assert_allclose(slope[S], -np.sqrt(z[S]) * np.sign(x[S]), rtol=1e-3)
+
+
+def test_no_relevance_vector_machine_has_a_lower_objective():
+    """Its variances, at their mode; the classifier goes on from there, and has other starts."""
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    basis = Kernel("rbf", gamma=1 / 30)
+    machine, model = RVMClassifier(basis).fit(X, y), TypeIIClassifier(basis).fit(X, y)
+    Phi = machine.basis_.transform(X)[:, machine.support_] * np.sqrt(machine.gamma_[machine.support_])
+    Phi -= Phi.mean(axis=0)
+    x = minimize(_posterior, np.zeros(Phi.shape[1] + 1), (Phi, y), jac=True, method="BFGS").x
+    bound = _posterior(x, Phi, y)[0] + 0.5 * np.linalg.slogdet(np.eye(Phi.shape[1]) + Phi.T @ Phi / 4)[1]
+    assert model.objective_ < bound
+
+
+def _posterior(x, Phi, y):
+    """psi + |x|^2 / 2 and its gradient; the last weight is a free intercept."""
+    F = Phi @ x[:-1] + x[-1]
+    slope = np.append(Phi.T @ (expit(F) - y) + x[:-1], (expit(F) - y).sum())
+    return np.logaddexp(0, F).sum() - y @ F + 0.5 * x[:-1] @ x[:-1], slope
 
 
 def test_smaller_strengths_of_theorem_five_are_sparser():

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.harness import Part, Report, write
+from experiments.wipf2012.logistic import logistic
 from smaller import TypeIIRegressor, TypeIRegressor, maximally_sparse
 from smaller.errors import EmptyModelWarning
 from smaller.priors import Power
@@ -176,4 +177,5 @@ PARTS: dict[str, Part] = {
     "figure1": lambda report, quick: figure_one(report, QUICK_TRIALS if quick else TRIALS, draw=not quick),
     "theorem2": lambda report, quick: theorem_two(report, 3 if quick else 50),
     "algorithms": lambda report, quick: algorithms(report, 2 if quick else 20),
+    "logistic": logistic,
 }

@@ -13,17 +13,19 @@ from .encoding import centred_offset, one_hot, split
 from .errors import ConvergenceWarning, EmptyModelWarning, warn
 from .estimator import ClassificationModel, Sample
 from .evidence import Columns, Evidence
+from .laplace import LaplaceEvidence
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .priors import Laplace, as_scale_mixture
 from .regression import POSITIVE, VarianceModel
 from .selecting import Selector
-from .solvers import Solution
+from .solvers import Solution, laplace
 from .solvers.evidence import fast
 from .solvers.sparsest import penalised_logistic
 from .solvers.variances import RULES, check_prior, reweighted_l1, type_one, type_two
 
 ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
+WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
 
 
 class TypeIRegressor(VarianceModel):
@@ -213,7 +215,7 @@ class TypeIIClassifier(Selector, ClassificationModel):
     >>> X = StandardScaler().fit_transform(X)
     >>> model = TypeIIClassifier().fit(X, y)
     >>> print(len(model.support_), "of 30 inputs kept, accuracy", round(model.score(X, y), 2))
-    6 of 30 inputs kept, accuracy 0.98
+    7 of 30 inputs kept, accuracy 0.98
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -258,12 +260,14 @@ class TypeIIClassifier(Selector, ClassificationModel):
         return float(alpha[0]), float(alpha[1]), 1.0
 
     def _minimise(self, sample: Sample, objective: Posterior):
-        """From no variances and from large ones, whichever ends lower."""
+        """From no variances, from large ones and from those of relevance vector machines, whichever ends lowest."""
         columns = Columns(sample.design, sample.weight)
         unit = np.where(np.isfinite(columns.unit), columns.unit, 0.0)
         strengths = self._strengths(objective.k)
         shape = columns.d, objective.k
-        starts = (np.zeros(shape), np.full(shape, 10.0 * strengths[1]))
+        starts = [np.zeros(shape), np.full(shape, 10.0 * strengths[1])]
+        if columns.d <= WIDE * sample.design.n:
+            starts.append(self._machines(objective))
         # A constant column beside an intercept gets a penalty that keeps it out.
         unit = np.where(unit > 0, unit, columns.total)
         found = [
@@ -271,6 +275,20 @@ class TypeIIClassifier(Selector, ClassificationModel):
         ]
         best, values = min(found, key=lambda pair: pair[0].value)
         return best, values, unit
+
+    def _machines(self, objective: Posterior) -> np.ndarray:
+        """Variances of relevance vector machines, of each class against the rest: (d, k).
+
+        Reweighting exchanges no columns. Where classes hardly overlap, it ends far higher from the other starts.
+        """
+        Y, offset = objective.Y, objective.offset
+        gamma = np.zeros((objective.design.d, objective.k))
+        for c, column in enumerate(gamma.T):
+            given = None if offset is None else offset[:, [c]]
+            evidence = LaplaceEvidence(objective.design, Y[:, [c]], objective.s, given)
+            mode = laplace.fast(evidence, 1e-3, 1000).extra["mode"]
+            column[mode.rows] = 1 / mode.alpha
+        return gamma
 
     def _adopt(self, sample: Sample, objective: Posterior, classes: np.ndarray, found):
         best, values, unit = found

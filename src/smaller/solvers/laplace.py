@@ -192,7 +192,7 @@ def additions(quality: Quality, k: int) -> tuple[np.ndarray, np.ndarray]:
     """
     if k == 1:
         Q2 = quality.Q[:, 0] ** 2
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 of columns of zeros, which gain nothing
             return addition_gain(quality.S, Q2, 1), quality.S**2 / np.maximum(Q2 - quality.S, 0.0)
     return best_precision(quality.S, quality.Q)
 
