@@ -19,7 +19,7 @@ SCANS = {
     "samples": (2000, 4000, 8000, 16_000, 32_000),
     "features": (500, 1000, 2000, 4000, 8000),
     "classes": (3, 6, 12, 24),
-    "non-zeros": (10, 20, 40, 80, 160),  # in each of 10 000 rows, 20 000 columns
+    "non-zeros": (160, 320, 640, 1280, 2560),  # in each of 10 000 rows, 20 000 columns
 }
 STARTS = ("dense", "tall", "wide", "sparse_bin")
 NEARBY = 1.1  # times lam: where a warm start comes from

@@ -21,7 +21,7 @@ from .worker import Worker
 
 RESULTS = Path(__file__).with_name("results")
 PARTS = ("fits", "paths", "growth", "latency")
-PATH_PROBLEMS = ("wide", "dense")
+PATH_PROBLEMS = ("wide", "dense", "wide_bin", "dense_bin", "tall_bin", "sparse_bin", "golub", "colon")
 CHOICES = ("quick", "parts", "problems", "solvers", "ratios")
 PATH_POINTS = 100
 PATH_PATIENCE = 3  # times the limit of a single fit

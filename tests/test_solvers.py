@@ -14,6 +14,7 @@ from smaller import SMLR, _core
 from smaller._core import COMPILED
 from smaller.basis import Kernel
 from smaller.design import as_design
+from smaller.errors import Status
 from smaller.likelihoods import Gaussian, Multinomial
 from smaller.objective import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
@@ -184,23 +185,23 @@ def test_a_path_is_its_single_fits(seed):
 @pytest.mark.parametrize("order", ["F", "C"])
 @pytest.mark.parametrize("seed", [0, 1, 4, 6, 7, 11, 12, 13, 18, 21])
 def test_compiled_rounds_are_those_of_python(seed, order, monkeypatch):
-    """On a path and from its end on: the same rounds with the same ends; columns by rows have only those of Python."""
+    """Cold and warm, the same rounds with the same ends; columns by rows have only those of Python."""
     objective = draw(seed)
     if not sparse.issparse(objective.design.X):
         objective.design.X = np.array(objective.design.X, order=order)
-    assert (
-        objective.plain == (order == "F" or sparse.issparse(objective.design.X))
-        or objective.ridged
-        or objective.free_places.size
-    )
-    lams = objective.largest_strength(null_point(objective)) * np.geomspace(1, 0.05, 8)
+    by_columns = order == "F" or sparse.issparse(objective.design.X)
+    assert objective.plain == by_columns or objective.ridged or objective.free_places.size
+    lams = objective.largest_strength(null_point(objective)) * np.array([0.5, 0.45, 0.1, 0.05])
     ends = []
     for rounds in (_core.rounds, None):
         monkeypatch.setattr(_core, "rounds", rounds)
-        found = list(solve_path(objective, lams, 1e-6, 200))
-        warm = SOLVERS["newton"][0](objective, found[-1].weights, 1e-4, 200, 1.0, found[-1].scores)
-        ends.append([*found, warm])
-    for ours, python in zip(*ends, strict=True):
+        found, W, F = [], np.zeros(objective.shape), None
+        for lam, screen in zip(lams, (1.0, 0.8, 1.0, 0.0), strict=True):
+            problem = objective.with_prior(objective.prior.with_strength(lam))
+            found.append(SOLVERS["newton"][0](problem, W, 1e-6, 200, screen, F))
+            W, F = found[-1].weights, found[-1].scores
+        ends.append(found)
+    for lam, ours, python in zip(lams, *ends, strict=True):
         assert (ours.status, ours.n_iter, len(ours.history)) == (python.status, python.n_iter, len(python.history))
         change = objective.design.scores(ours.weights - python.weights)
         if not objective.likelihood.reference:
@@ -208,11 +209,21 @@ def test_compiled_rounds_are_those_of_python(seed, order, monkeypatch):
         np.testing.assert_allclose(change, 0, atol=1e-7)
         np.testing.assert_allclose(ours.objective, python.objective, rtol=1e-10)
         assert ours.gap == pytest.approx(python.gap, abs=1e-8)
-    for lam, solution in zip(lams, ends[0][:-1], strict=True):
+        point = objective.with_prior(objective.prior.with_strength(lam)).at(ours.weights)
+        assert point.gap == pytest.approx(ours.gap, abs=1e-12)
+        assert point.violation == pytest.approx(ours.violation, abs=1e-10)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4, 7, 12, 13, 21])
+def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed):
+    objective = draw(seed)
+    lams = objective.largest_strength(null_point(objective)) * np.geomspace(1, 0.02, 25)
+    for lam, solution in zip(lams, solve_path(objective, lams, 1e-5, 200), strict=True):
         point = objective.with_prior(objective.prior.with_strength(lam)).at(solution.weights)
-        assert point.gap <= 1e-6
+        assert solution.status is Status.CONVERGED
+        assert point.gap <= 1e-5
         assert point.gap == pytest.approx(solution.gap, abs=1e-12)
-        assert point.violation == pytest.approx(solution.violation, abs=1e-10)
+        assert (point.value, point.violation) == pytest.approx((solution.objective, solution.violation), abs=1e-9)
 
 
 # Optima of standardised Iris and Wine without intercept, each found by two independent convex solvers to 1e-10:

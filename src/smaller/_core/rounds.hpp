@@ -52,16 +52,19 @@ public:
           inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k), residuals(size),
           none(size, 0.0), l1(size), scale(size), total_s(sum(data.s, n)) {}
 
-    // From strength to strength, screened by the sequential strong rule of Tibshirani et al. (2012) where they decrease, the
-    // first as the rule says; `known`: whether G is the gradient at F.
+    // From strength to strength: where they decrease, screened by the sequential strong rule of Tibshirani et al. (2012) and
+    // each begun where the last two point; the last is polished. The first is screened as the rule says; `known`: whether G
+    // is the gradient at F.
     Account run(const double* lams, size_t count, bool known) {
         double screen = rule.screen;
         for (size_t at = 0; at < count; ++at, known = true) {
             for (size_t t = 0; t < size; ++t) l1[t] = scale[t] = lams[at] * Q.unit[t];
             std::fill(scale.begin() + inner, scale.end(), total_s);
             if (at > 0) screen = lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
+            ahead = at > 1 && screen < 1.0 ? (lams[at - 1] - lams[at]) / (lams[at - 2] - lams[at - 1]) : 0.0;
             const size_t noted = account.history.size(), found = account.places.size();
-            const Ending end = one(screen, known);
+            const Ending end = one(screen, known, at + 1 == count);
+            if (count > 1) last.swap(now), now.assign(Q.W, Q.W + size);
             for (size_t t = 0; t < size && count > 1; ++t)
                 if (Q.W[t] != 0.0) {
                     account.places.push_back(static_cast<std::int64_t>(t));
@@ -75,7 +78,7 @@ public:
     }
 
 private:
-    Ending one(double screen, bool known) {
+    Ending one(double screen, bool known, bool last_one) {
         Ending out;
         began = std::chrono::steady_clock::now();
         chosen.clear();
@@ -85,7 +88,7 @@ private:
             note();
             if (gap <= rule.tol) {
                 out.status = Ending::CONVERGED;
-                if (rule.polished > 0.0 && polish()) {
+                if (last_one && rule.polished > 0.0 && polish()) {
                     account.history.resize(account.history.size() - NOTED);
                     note();
                 }
@@ -97,6 +100,7 @@ private:
             const bool small = 2 * chosen.size() < inner;
             const double fraction = settled ? std::clamp(rule.share * rule.tol / gap, 1e-9, 0.1) : small ? rule.roughly : 0.1;
             const double before = violation, was = value;
+            if (first && ahead > 0.0) extrapolate();
             const Outcome step = solve(fraction * violation);
             out.sweeps += step.sweeps;
             look(false);
@@ -116,7 +120,8 @@ private:
     std::function<void()> poll;
     size_t n, k, inner, size;
     std::vector<double> P, U, R, residuals, none, l1, scale;
-    double total_s, value = 0.0, violation = 0.0, gap = 0.0;
+    std::vector<double> now, last;  // weights at the last strength and the one before
+    double ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
     std::vector<std::int64_t> chosen, previous, feature, klass;
     std::chrono::steady_clock::time_point began;
     Account account;
@@ -196,6 +201,23 @@ private:
     }
 
     bool leads(size_t t) const { return Q.leads == nullptr || Q.leads[t / k]; }
+
+    // Weights go on as they went from the strength before the last to the last, except where a sign would turn.
+    void extrapolate() {
+        for (size_t t = 0; t < inner; ++t) {
+            const double w = Q.W[t];
+            if (w == 0.0 || w * last[t] <= 0.0) continue;
+            const double next = w + ahead * (w - last[t]);
+            if (next * w <= 0.0) continue;
+            X.add(t / k, next - w, Q.F + t % k * n);
+            Q.W[t] = next;
+        }
+        for (size_t t = inner; t < size; ++t) {
+            const double further = ahead * (Q.W[t] - last[t]);
+            for (size_t i = 0; i < n; ++i) Q.F[(t - inner) * n + i] += further;
+            Q.W[t] += further;
+        }
+    }
 
     Outcome solve(double target) {
         const size_t a = chosen.size();
