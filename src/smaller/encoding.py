@@ -115,7 +115,8 @@ def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.n
 def split_sparsely(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The columns with a weight, (r,), their part of coef_, (n_rows, r), and intercept_."""
     d, k = objective.design.d, objective.k
-    rows = np.unique(np.flatnonzero(W[:d] != 0) // k)
+    rows = np.flatnonzero(W[:d] != 0) // k
+    rows = rows[np.diff(rows, prepend=-1) > 0] if k > 1 else rows
     every = np.append(rows, np.arange(d, len(W)))
     V = W[every]
     if k == m:

@@ -118,6 +118,7 @@ private:
     static constexpr double UNKNOWN = -1.0;
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
     static constexpr size_t MAX_GRAM = 1000;
+    static constexpr double OVERHEAD = 64.0;  // what a move of a sweep costs beside its column, in entries
     static constexpr int PATIENT = 24;  // sweeps, before conjugate gradients are tried
     static constexpr int SWEEPS_PER_CONJUGATE = 8, MIN_CONJUGATE = 32, MAX_CONJUGATE = 1000;
 
@@ -383,7 +384,8 @@ private:
             }
         const double a = active.size();
         if (a == 0.0 || a > MAX_GRAM) return 1e3 * MAX_SWEEPS;
-        const double sweeps = a * (Columns::in_gram(entries) + 2.0 * a * a / std::max(entries, 1.0)) / 4.0;
+        const double length = entries / a, overhead = OVERHEAD;
+        const double sweeps = a * (Columns::in_gram(entries) * length + 2.0 * a) / (4.0 * (length + overhead));
         return std::min<double>(MAX_SWEEPS, std::ceil(sweeps));
     }
 

@@ -50,7 +50,10 @@ public:
     Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
         : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
           inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k), residuals(size),
-          none(size, 0.0), l1(size), scale(size), total_s(sum(data.s, n)) {}
+          l1(size), inverse(size), total_s(sum(data.s, n)) {
+        for (size_t t = 0; t < inner; ++t)
+            if (Q.W[t] != 0.0) support.push_back(t);
+    }
 
     // From strength to strength: where they decrease, screened by the sequential strong rule of Tibshirani et al. (2012) and
     // each begun where the last two point; the last is polished. The first is screened as the rule says; `known`: whether G
@@ -58,18 +61,13 @@ public:
     Account run(const double* lams, size_t count, bool known) {
         double screen = rule.screen;
         for (size_t at = 0; at < count; ++at, known = true) {
-            for (size_t t = 0; t < size; ++t) l1[t] = scale[t] = lams[at] * Q.unit[t];
-            std::fill(scale.begin() + inner, scale.end(), total_s);
+            for (size_t t = 0; t < inner; ++t) l1[t] = lams[at] * Q.unit[t];
+            for (size_t t = 0; t < inner; ++t) inverse[t] = 1.0 / l1[t];
             if (at > 0) screen = lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
             ahead = at > 1 && screen < 1.0 ? (lams[at - 1] - lams[at]) / (lams[at - 2] - lams[at - 1]) : 0.0;
             const size_t noted = account.history.size(), found = account.places.size();
             const Ending end = one(screen, known, at + 1 == count);
-            if (count > 1) last.swap(now), now.assign(Q.W, Q.W + size);
-            for (size_t t = 0; t < size && count > 1; ++t)
-                if (Q.W[t] != 0.0) {
-                    account.places.push_back(static_cast<std::int64_t>(t));
-                    account.values.push_back(Q.W[t]);
-                }
+            if (count > 1) remember();
             for (const size_t number : {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
                                         (account.history.size() - noted) / NOTED, account.places.size() - found})
                 account.ends.push_back(static_cast<std::int64_t>(number));
@@ -119,8 +117,9 @@ private:
     const Rule rule;
     std::function<void()> poll;
     size_t n, k, inner, size;
-    std::vector<double> P, U, R, residuals, none, l1, scale;
+    std::vector<double> P, U, R, residuals, l1, inverse;
     std::vector<double> now, last;  // weights at the last strength and the one before
+    std::vector<size_t> support;    // where W is not 0, intercepts aside, in order
     double ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
     std::vector<std::int64_t> chosen, previous, feature, klass;
     std::chrono::steady_clock::time_point began;
@@ -131,13 +130,19 @@ private:
         const double loss = means(Q.F, D.Y, D.s, n, k, D.family, P.data());
         for (size_t t = 0; t < n * k; ++t) U[t] = P[t] - D.Y[t];
         if (!known) pull_all();
-        const Verdict verdict = judge(Q.W, Q.G, l1.data(), none.data(), scale.data(), size, residuals.data());
-        value = loss + verdict.penalty;
-        violation = 0.0;
-        for (size_t i = 0; i < size; ++i) violation = std::max(violation, residuals[i]);
+        violation = largest_excess(Q.G, inverse.data(), inner, residuals.data());
+        const double shrink = 1.0 / (1.0 + violation);  // makes G feasible for the dual
+        double penalty = 0.0;
+        for (const size_t t : support) {
+            residuals[t] = kkt(Q.W[t], Q.G[t], l1[t]) * inverse[t];
+            penalty += l1[t] * std::abs(Q.W[t]);
+            violation = std::max(violation, residuals[t]);
+        }
+        for (size_t t = inner; t < size; ++t) violation = std::max(violation, residuals[t] = std::abs(Q.G[t]) / total_s);
+        value = loss + penalty;
         gap = std::numeric_limits<double>::infinity();
         if (free_violation() > rule.free_tolerance) return;
-        const double dual = -negentropy(U.data(), D.Y, D.s, verdict.shrink, n, k, D.family == REFERENCE);
+        const double dual = -negentropy(U.data(), D.Y, D.s, shrink, n, k, D.family == REFERENCE);
         gap = std::max(0.0, value - dual) / std::max(std::abs(value), std::numeric_limits<double>::min());
     }
 
@@ -177,38 +182,44 @@ private:
     // The working set, class by class: non-zero weights, the worst violators, and what presses against a screen. Says whether
     // it has nothing that the last one did not have.
     bool choose(double screen) {
-        std::vector<size_t> support, violating;
-        for (size_t t = 0; t < inner; ++t) {
-            if (Q.W[t] != 0.0) support.push_back(t);
-            else if (residuals[t] > 0.0 && leads(t)) violating.push_back(t);
-        }
+        std::vector<size_t> entering;
+        const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates presses against a screen as well
+        for (size_t t = 0; t < inner; ++t)
+            if (std::abs(Q.G[t]) > least * l1[t] && Q.W[t] == 0.0 && leads(t)) entering.push_back(t);
         const size_t room = std::max(rule.room, 2 * support.size());
-        if (violating.size() > room) {
-            std::nth_element(violating.begin(), violating.begin() + room, violating.end(),
+        if (least == 1.0 && entering.size() > room) {
+            std::nth_element(entering.begin(), entering.begin() + room, entering.end(),
                              [&](size_t a, size_t b) { return residuals[a] > residuals[b]; });
-            violating.resize(room);
+            entering.resize(room);
         }
-        if (screen < 1.0)
-            for (size_t t = 0; t < inner; ++t)
-                if (Q.W[t] == 0.0 && std::abs(Q.G[t]) > std::max(screen, 0.0) * l1[t] && leads(t)) violating.push_back(t);
         previous.swap(chosen);
         chosen.clear();
-        for (const auto* part : {&support, &violating})
+        for (const auto* part : {&support, &entering})
             for (const size_t t : *part) chosen.push_back(static_cast<std::int64_t>(t % k * Q.d + t / k));
         std::sort(chosen.begin(), chosen.end());
-        chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
         return std::includes(previous.begin(), previous.end(), chosen.begin(), chosen.end());
     }
 
     bool leads(size_t t) const { return Q.leads == nullptr || Q.leads[t / k]; }
 
+    // The weights, for the account and for those of the next strength.
+    void remember() {
+        const auto keep = [&](size_t t) {
+            account.places.push_back(static_cast<std::int64_t>(t));
+            account.values.push_back(Q.W[t]);
+        };
+        for (const size_t t : support) keep(t);
+        for (size_t t = inner; t < size; ++t)
+            if (Q.W[t] != 0.0) keep(t);
+        last.swap(now);
+        now.assign(Q.W, Q.W + size);
+    }
+
     // Weights go on as they went from the strength before the last to the last, except where a sign would turn.
     void extrapolate() {
-        for (size_t t = 0; t < inner; ++t) {
-            const double w = Q.W[t];
-            if (w == 0.0 || w * last[t] <= 0.0) continue;
-            const double next = w + ahead * (w - last[t]);
-            if (next * w <= 0.0) continue;
+        for (const size_t t : support) {
+            const double w = Q.W[t], next = w + ahead * (w - last[t]);
+            if (w * last[t] <= 0.0 || w * next <= 0.0) continue;
             X.add(t / k, next - w, Q.F + t % k * n);
             Q.W[t] = next;
         }
@@ -221,7 +232,7 @@ private:
 
     Outcome solve(double target) {
         const size_t a = chosen.size();
-        std::vector<double> w(a), strengths(a), scales(a);
+        std::vector<double> w(a), strengths(a), none(a, 0.0);
         feature.resize(a);
         klass.resize(a);
         for (size_t c = 0; c < a; ++c) {
@@ -230,23 +241,26 @@ private:
             const size_t t = feature[c] * k + klass[c];
             w[c] = Q.W[t];
             strengths[c] = l1[t];
-            scales[c] = scale[t];
         }
         std::vector<double> b(k, 0.0);
         if (D.intercept) std::copy_n(Q.W + inner, k, b.data());
-        const WorkingSet set{a, feature.data(), klass.data(), w.data(), strengths.data(), none.data(), scales.data()};
+        const WorkingSet set{a, feature.data(), klass.data(), w.data(), strengths.data(), none.data(), strengths.data()};
         Newton<Columns> solver(X, D, set, b.data(), Q.F, poll);
         const Outcome out = solver.run(target, rule.max_steps, rule.forcing);
-        for (size_t c = 0; c < a; ++c) Q.W[feature[c] * k + klass[c]] = w[c];
+        support.clear();
+        for (size_t c = 0; c < a; ++c) {
+            Q.W[feature[c] * k + klass[c]] = w[c];
+            if (w[c] != 0.0) support.push_back(feature[c] * k + klass[c]);
+        }
+        std::sort(support.begin(), support.end());
         if (D.intercept) std::copy_n(b.data(), k, Q.W + inner);
         return out;
     }
 
     // Small problems are solved to rounding, which costs next to nothing; true if that made the point better.
     bool polish() {
-        size_t support = 0;
-        for (size_t t = 0; t < inner; ++t) support += Q.W[t] != 0.0;
-        if (violation <= rule.polished || support * support * n > rule.polish_work) return false;
+        if (violation <= rule.polished || support.size() * support.size() * n > rule.polish_work) return false;
+        const std::vector<size_t> before_it = support;
         const std::vector<double> W(Q.W, Q.W + size), F(Q.F, Q.F + n * k), G(Q.G, Q.G + size);
         const double before = gap;
         choose(1.0);
@@ -257,15 +271,16 @@ private:
         std::copy(W.begin(), W.end(), Q.W);
         std::copy(F.begin(), F.end(), Q.F);
         std::copy(G.begin(), G.end(), Q.G);
+        support = before_it;
         look(true);
         return false;
     }
 
     void note() {
-        size_t support = 0;
-        for (size_t t = 0; t < size; ++t) support += Q.W[t] != 0.0;
+        size_t count = support.size();
+        for (size_t t = inner; t < size; ++t) count += Q.W[t] != 0.0;
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-        for (const double number : {value, violation, gap, static_cast<double>(support), seconds.count()})
+        for (const double number : {value, violation, gap, static_cast<double>(count), seconds.count()})
             account.history.push_back(number);
     }
 };
