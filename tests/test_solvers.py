@@ -214,10 +214,11 @@ def test_compiled_rounds_are_those_of_python(seed, order, monkeypatch):
         assert point.violation == pytest.approx(ours.violation, abs=1e-10)
 
 
+@pytest.mark.parametrize("steps", [np.geomspace(1, 0.02, 25), [0.9, 0.9, 0.899, 0.1, 0.1, 0.09, 0.3, 0.05]])
 @pytest.mark.parametrize("seed", [0, 1, 4, 7, 12, 13, 21])
-def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed):
+def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed, steps):
     objective = draw(seed)
-    lams = objective.largest_strength(null_point(objective)) * np.geomspace(1, 0.02, 25)
+    lams = objective.largest_strength(null_point(objective)) * np.array(steps)
     for lam, solution in zip(lams, solve_path(objective, lams, 1e-5, 200), strict=True):
         point = objective.with_prior(objective.prior.with_strength(lam)).at(solution.weights)
         assert solution.status is Status.CONVERGED

@@ -46,6 +46,7 @@ template <class Columns>
 class Rounds {
 public:
     static constexpr size_t NOTED = 5, TOLD = 5;  // numbers in a row of the history, and of an end
+    static constexpr double FARTHEST = 2.0;       // times the last step of the strength: so far are weights foretold
 
     Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
         : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
@@ -65,6 +66,7 @@ public:
             for (size_t t = 0; t < inner; ++t) inverse[t] = 1.0 / l1[t];
             if (at > 0) screen = lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
             ahead = at > 1 && screen < 1.0 ? (lams[at - 1] - lams[at]) / (lams[at - 2] - lams[at - 1]) : 0.0;
+            if (!(ahead <= FARTHEST)) ahead = 0.0;  // steps too unequal, or none before
             const size_t noted = account.history.size(), found = account.places.size();
             const Ending end = one(screen, known, at + 1 == count);
             if (count > 1) remember();
