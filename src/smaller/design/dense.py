@@ -1,8 +1,9 @@
-"""A NumPy matrix of float64 or float32 in any memory order, never copied whole."""
+"""A NumPy matrix of float64 or float32 in any memory order, not copied whole unless it is small and lies by rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import numpy as np
 
@@ -23,10 +24,11 @@ class DenseDesign(Design):
         super().__init__(X.shape[0], X.shape[1], intercept)
         self.X = X
 
-    @property
+    @cached_property
     def stored(self) -> tuple[np.ndarray] | None:
-        """The matrix, if its columns are contiguous."""
-        return (self.X,) if self.X.flags.f_contiguous else None
+        """The matrix, if its columns are contiguous; a copy whose columns are where that is no larger than a block."""
+        small = self.X.nbytes <= BLOCK_BYTES
+        return (np.asfortranarray(self.X),) if small or self.X.flags.f_contiguous else None
 
     def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of samples in float64, of all columns or some."""
@@ -121,8 +123,8 @@ class DenseDesign(Design):
         return total
 
     def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
-        """The matrix itself when its columns are contiguous, else a packed copy of the columns asked for."""
-        if self.X.flags.f_contiguous:
-            return (self.X,), rows
+        """All columns where they are contiguous, else a packed copy of those asked for."""
+        if self.stored is not None:
+            return self.stored, rows
         packed, where = np.unique(rows, return_inverse=True)
         return (self.X.T[packed].T,), where
