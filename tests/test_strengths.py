@@ -56,6 +56,9 @@ def test_the_path_ends_before_the_noise_collapses():
     found = laplace_path(wide, wide[:, 0] + RNG.normal(size=30))
     assert 3 < len(found) < 50
     assert found.noises.min() > 0
+    nothing = laplace_path(wide, wide[:, 0] + RNG.normal(size=30), lams=[1e-9])
+    assert nothing.sparse_coefs == []
+    assert nothing.coefs.shape == (0, 1, 120)
 
 
 def test_a_target_that_nothing_is_related_to_and_a_strength_are_refused():

@@ -63,12 +63,12 @@ class Path:
     @property
     def coefs(self) -> np.ndarray:
         """All weights as one array, (L, n_rows, n_columns)."""
-        return self.weights.toarray().reshape(len(self), -1, self.weights.shape[1])
+        return self.weights.toarray().reshape(len(self), self.intercepts.shape[1], self.weights.shape[1])
 
     @property
     def sparse_coefs(self) -> list[sparse.csr_array]:
         """The weights of each solution, sparse, (n_rows, n_columns)."""
-        rows = self.weights.shape[0] // len(self)
+        rows = self.intercepts.shape[1]
         return [self.weights[rows * i : rows * (i + 1)] for i in range(len(self))]
 
     def __len__(self) -> int:

@@ -384,8 +384,8 @@ private:
             }
         const double a = active.size();
         if (a == 0.0 || a > MAX_GRAM) return 1e3 * MAX_SWEEPS;
-        const double length = entries / a, overhead = OVERHEAD;
-        const double sweeps = a * (Columns::in_gram(entries) * length + 2.0 * a) / (4.0 * (length + overhead));
+        const double length = entries / a;
+        const double sweeps = a * (Columns::in_gram(entries) * length + 2.0 * a) / (4.0 * (length + OVERHEAD));
         return std::min<double>(MAX_SWEEPS, std::ceil(sweeps));
     }
 
