@@ -2,6 +2,7 @@
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -230,6 +231,39 @@ def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed, steps):
         assert point.gap <= 1e-5
         assert point.gap == pytest.approx(solution.gap, abs=1e-12)
         assert (point.value, point.violation) == pytest.approx((solution.objective, solution.violation), abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", [np.asfortranarray, np.float32, sparse.csc_array])
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_what_a_path_does_not_compute_would_not_change_its_certificates(kind, m, intercept):
+    """Wide columns far from centred, weighted samples; strengths go down in small and in large steps, and up."""
+    rng = np.random.default_rng(0)
+    X = kind(np.where(rng.random((50, 600)) < 0.6, rng.standard_normal((50, 600)) + rng.normal(0, 2, 600), 0.0))
+    Y = np.eye(m)[rng.integers(0, m, 50)][:, : 1 if m == 2 else m]
+    design = as_design(X, intercept)
+    objective = Posterior(design, Y, Multinomial(m == 2), Laplace(1.0), rng.uniform(0.2, 3, 50))
+    assert objective.plain
+    steps = np.concatenate([np.geomspace(1, 0.3, 40), [0.1, 0.2, 0.21], np.geomspace(0.19, 0.02, 40)])
+    lams = objective.largest_strength(null_point(objective)) * steps
+    for lam, solution in zip(lams, solve_path(objective, lams, 1e-4, 200), strict=True):
+        point = objective.with_prior(objective.prior.with_strength(lam)).at(solution.weights)
+        assert point.gap == pytest.approx(solution.gap, abs=1e-11)
+        assert point.violation == pytest.approx(solution.violation, abs=1e-9)
+
+
+@pytest.mark.parametrize("rounds", ["compiled", "python"])
+def test_a_loose_tolerance_makes_no_stairs_of_a_path(rounds, monkeypatch):
+    """Each point has weights of its own, far better than the tolerance asks, though those of the last would do."""
+    objective = draw(1, copies=False)
+    lams = objective.largest_strength(null_point(objective)) * np.geomspace(0.8, 0.02, 50)
+    best = [solution.objective for solution in solve_path(objective, lams, 1e-10, 200)]
+    if rounds == "python":
+        monkeypatch.setattr(_core, "rounds", None)
+    solutions = list(solve_path(objective, lams, 0.1, 200))
+    assert all(solution.n_iter >= 1 for solution in solutions[1:])
+    assert all(np.any(a.weights != b.weights) for a, b in pairwise(solutions))
+    assert max(solution.objective / least for solution, least in zip(solutions[1:], best[1:], strict=True)) < 1 + 1e-5
 
 
 # Optima of standardised Iris and Wine without intercept, each found by two independent convex solvers to 1e-10:

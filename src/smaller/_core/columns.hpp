@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "simd.hpp"
@@ -59,6 +60,16 @@ struct Dense {
     }
     // G = X^T R of the first d columns, (d, k) by rows.
     void pull(size_t d, const double* R, size_t k, double* G) const { smaller::pull(data, R, n, d, k, G); }
+    // The products of some columns with one vector.
+    void pull(const std::vector<size_t>& columns, const double* v, double* out) const {
+        size_t c = 0;
+        if constexpr (std::is_same_v<T, double>)
+            for (; c + 4 <= columns.size(); c += 4) {
+                const double* four[] = {column(columns[c]), column(columns[c + 1]), column(columns[c + 2]), column(columns[c + 3])};
+                dot_four(four, v, n, out + c);
+            }
+        for (; c < columns.size(); ++c) out[c] = dot(columns[c], v);
+    }
     void tilt(size_t j, double c, double d, double* e, double* total) const {
         smaller::tilt(e, total, column(j), c, d, n);
     }
@@ -116,6 +127,9 @@ struct Sparse {
             each(j, [&](size_t r, double x) {
                 for (size_t l = 0; l < k; ++l) G[j * k + l] += x * from[r * k + l];
             });
+    }
+    void pull(const std::vector<size_t>& columns, const double* v, double* out) const {
+        for (size_t c = 0; c < columns.size(); ++c) out[c] = dot(columns[c], v);
     }
     // Component-wise updates of sparse columns are not centred: c is 0.
     void tilt(size_t j, double, double d, double* e, double* total) const {

@@ -51,7 +51,7 @@ struct Data {
 struct Outcome {
     int steps = 0, sweeps = 0;
     double violation = 0.0, objective = 0.0;
-    bool stalled = false;
+    bool stalled = false, current = true;  // current: whether the gradient is that at the end
 };
 
 template <class Columns>
@@ -77,7 +77,7 @@ public:
             out.violation = gradient();
             out.stalled = out.stalled || out.violation <= noise;
             if (out.violation <= target || out.steps >= max_steps || out.stalled) {
-                if (D.intercept) settle_intercepts(out.objective);
+                out.current = !(D.intercept && settle_intercepts(out.objective));
                 return out;
             }
             const double tolerance = std::max(forcing * out.violation, std::max(noise, ROUNDING));
@@ -95,6 +95,8 @@ public:
             poll();
         }
     }
+
+    const std::vector<double>& slopes() const { return g; }  // the gradient last computed
 
 private:
     const Columns X;
@@ -201,16 +203,17 @@ private:
         return h[i];
     }
 
-    // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact.
-    void settle_intercepts(double& objective) {
-        for (double last = 1.0;;) {
+    // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact. Whether it moved.
+    bool settle_intercepts(double& objective) {
+        bool moved = false;
+        for (double last = 1.0;; moved = true) {
             double worst = 0.0;
             for (size_t l = 0; l < k; ++l) {
                 for (size_t i = 0; i < n; ++i) v[i] = D.s[i] * (P[l * n + i] - D.Y[l * n + i]);
                 gb[l] = sum(v.data(), n);
                 worst = std::max(worst, std::abs(gb[l]) / total_s);
             }
-            if (worst <= 1e-14 || !(worst < 0.5 * last)) return;
+            if (worst <= 1e-14 || !(worst < 0.5 * last)) return moved;
             last = worst;
             intercept_curvature(false);
             for (size_t l = 0; l < k; ++l) db[l] = -gb[l];
@@ -227,7 +230,7 @@ private:
                     b[l] -= db[l];
                     for (size_t i = 0; i < n; ++i) F[l * n + i] -= db[l];
                 }
-                return;
+                return true;
             }
             objective = value;
         }

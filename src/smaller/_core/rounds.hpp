@@ -45,11 +45,12 @@ class Rounds {
 public:
     static constexpr size_t NOTED = 5, TOLD = 5;  // numbers in a row of the history, and of an end
     static constexpr double FARTHEST = 2.0;       // times the last step of the strength: so far are weights foretold
+    static constexpr double UNKNOWN = std::numeric_limits<double>::infinity(), ROUNDING = 1e-12;
 
     Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
         : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
-          inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k), residuals(size),
-          l1(size), inverse(size), total_s(sum(data.s, n)) {
+          inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k),
+          total_s(sum(data.s, n)), shrunk(k), way(k, UNKNOWN) {
         for (size_t t = 0; t < inner; ++t)
             if (Q.W[t] != 0.0) support.push_back(t);
     }
@@ -58,25 +59,34 @@ public:
     // each begun where the last two point; the last is polished. The first is screened as the rule says; `known`: whether G
     // is the gradient at F.
     Account run(const double* lams, size_t count, bool known) {
-        double screen = rule.screen;
+        const auto screen_at = [&](size_t at) {
+            return at == 0 ? rule.screen : lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
+        };
+        if (count > 1) measure();
         for (size_t at = 0; at < count; ++at, known = true) {
-            for (size_t t = 0; t < inner; ++t) l1[t] = lams[at] * Q.unit[t];
-            for (size_t t = 0; t < inner; ++t) inverse[t] = 1.0 / l1[t];
-            if (at > 0) screen = lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
-            ahead = at > 1 && screen < 1.0 ? (lams[at - 1] - lams[at]) / (lams[at - 2] - lams[at - 1]) : 0.0;
+            const double screen = screen_at(at);
+            lam = lams[at];
+            ahead = at > 1 && screen < 1.0 ? (lams[at - 1] - lam) / (lams[at - 2] - lams[at - 1]) : 0.0;
             if (!(ahead <= FARTHEST)) ahead = 0.0;  // steps too unequal, or none before
-            const size_t noted = account.history.size(), found = account.places.size();
-            const Ending end = one(screen, known, at + 1 == count);
+            last_one = at + 1 == count;
+            exact = last_one ? 1.0 : std::clamp(screen_at(at + 1) * lams[at + 1] / lam, 0.0, 1.0);
+            if (at == 0) {
+                exact = std::clamp(screen, 0.0, exact);
+                if (known) compare_every();
+            }
+            const size_t noted = account.history.size();
+            begins.push_back(account.places.size());
+            const Ending end = one(screen, known);
             if (count > 1) remember();
             for (const size_t number : {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
-                                        (account.history.size() - noted) / NOTED, account.places.size() - found})
+                                        (account.history.size() - noted) / NOTED, account.places.size() - begins[at]})
                 account.ends.push_back(static_cast<std::int64_t>(number));
         }
         return std::move(account);
     }
 
 private:
-    Ending one(double screen, bool known, bool last_one) {
+    Ending one(double screen, bool known) {
         Ending out;
         began = std::chrono::steady_clock::now();
         chosen.clear();
@@ -84,7 +94,8 @@ private:
         settle();
         for (;; ++out.iterations) {
             note();
-            if (gap <= rule.tol) {
+            const bool first = out.iterations == 0;
+            if (gap <= rule.tol && !(first && screen < 1.0)) {  // a point of a path is not just the last one's weights
                 out.status = Ending::CONVERGED;
                 if (last_one && rule.polished > 0.0 && polish()) {
                     account.history.resize(account.history.size() - NOTED);
@@ -93,7 +104,6 @@ private:
                 return out;
             }
             if (out.iterations == rule.max_iter) return out;
-            const bool first = out.iterations == 0;
             const bool settled = choose(first ? screen : 1.0) || (first && screen < 1.0);
             const bool small = 2 * chosen.size() < inner;
             const double fraction = settled ? std::clamp(rule.share * rule.tol / gap, 1e-9, 0.1) : small ? rule.roughly : 0.1;
@@ -117,28 +127,33 @@ private:
     const Rule rule;
     std::function<void()> poll;
     size_t n, k, inner, size;
-    std::vector<double> P, U, R, residuals, l1, inverse;
-    std::vector<double> now, last;  // weights at the last strength and the one before
-    std::vector<size_t> support;    // where W is not 0, intercepts aside, in order
-    double ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
+    std::vector<double> P, U, R;
+    // Where W is not 0, where |G| exceeds exact * l1, and where G is known already; intercepts aside.
+    std::vector<size_t> support, near, fresh;
+    double lam = 0.0, exact = 1.0, ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
+    bool last_one = true;
+    std::vector<double> length, reach, shrunk, way, were;  // see measure
     std::vector<std::int64_t> chosen, previous, feature, klass;
     std::chrono::steady_clock::time_point began;
     Account account;
+    std::vector<size_t> begins;  // where in it the weights of each strength begin
+
+    double l1(size_t t) const { return lam * Q.unit[t]; }
 
     // Everything the objective says at (W, F).
     void look(bool known) {
         const double loss = means(Q.F, D.Y, D.s, n, k, D.family, P.data());
         for (size_t t = 0; t < n * k; ++t) U[t] = P[t] - D.Y[t];
-        if (!known) pull_all();
-        violation = largest_excess(Q.G, inverse.data(), inner, residuals.data());
+        if (!known) pull();
+        violation = 0.0;
+        for (const size_t t : near) violation = std::max(violation, std::abs(Q.G[t]) / l1(t) - 1.0);
         const double shrink = 1.0 / (1.0 + violation);  // makes G feasible for the dual
         double penalty = 0.0;
         for (const size_t t : support) {
-            residuals[t] = kkt(Q.W[t], Q.G[t], l1[t]) * inverse[t];
-            penalty += l1[t] * std::abs(Q.W[t]);
-            violation = std::max(violation, residuals[t]);
+            penalty += l1(t) * std::abs(Q.W[t]);
+            violation = std::max(violation, kkt(Q.W[t], Q.G[t], l1(t)) / l1(t));
         }
-        for (size_t t = inner; t < size; ++t) violation = std::max(violation, residuals[t] = std::abs(Q.G[t]) / total_s);
+        violation = std::max(violation, free_violation());
         value = loss + penalty;
         gap = std::numeric_limits<double>::infinity();
         if (free_violation() > rule.free_tolerance) return;
@@ -148,12 +163,12 @@ private:
 
     double free_violation() const {
         double worst = 0.0;
-        for (size_t i = inner; i < size; ++i) worst = std::max(worst, residuals[i]);
+        for (size_t t = inner; t < size; ++t) worst = std::max(worst, std::abs(Q.G[t]) / total_s);
         return worst;
     }
 
     // G = Phi^T diag(s) U; what rounding left in a fitted intercept is not multiplied by the means of the columns.
-    void pull_all() {
+    void pull() {
         std::vector<double> left(k);
         bool fitted = D.intercept;
         for (size_t l = 0; l < k; ++l) {
@@ -162,8 +177,78 @@ private:
             fitted = fitted && std::abs(left[l]) <= rule.free_tolerance * total_s;
         }
         for (size_t l = 0; l < k && fitted; ++l) add(&R[l * n], D.s, 0.0, -left[l] / total_s, n);
-        X.pull(Q.d, R.data(), k, Q.G);
+        if (last_one || fitted != D.intercept || !pull_some()) pull_every();
         for (size_t l = 0; l < k && D.intercept; ++l) Q.G[inner + l] = left[l];
+        fresh.clear();
+    }
+
+    void pull_every() {
+        X.pull(Q.d, R.data(), k, Q.G);
+        compare_every();
+        if (length.empty()) return;
+        std::fill(shrunk.begin(), shrunk.end(), 1.0);
+        std::fill(way.begin(), way.end(), 0.0);
+        for (size_t t = 0; t < inner; ++t) reach[t] = std::abs(Q.G[t]);
+        were = R;
+    }
+
+    void compare_every() {
+        near.clear();
+        for (size_t t = 0; t < inner; ++t)
+            if (std::abs(Q.G[t]) > exact * l1(t)) near.push_back(t);
+    }
+
+    // Along a path most of G need not be known. Residuals shrink, and G with them; by what residuals change besides, an entry
+    // changes no more than that is long times its column. Only what may exceed `exact` times its l1 is computed again.
+    // The bound is shrunk * (reach + length * way), in the units of the residuals when all of G was computed last.
+    // Columns are centred where there is an intercept: residuals then sum to 0.
+    void measure() {
+        const std::vector<double> ones(n, 1.0);
+        for (size_t j = 0; j < Q.d; ++j) {
+            const double mean = D.intercept ? X.dot(j, ones.data()) / n : 0.0;
+            length.push_back(std::sqrt(X.spread(j, mean, ones.data(), n)));
+        }
+        reach.resize(inner);
+        were.resize(n * k);
+    }
+
+    // False where that is no gain.
+    bool pull_some() {
+        for (size_t l = 0; l < k; ++l) {
+            const double *now = &R[l * n], *then = &were[l * n];
+            const double before = dot(then, then, n), share = before > 0.0 ? dot(then, now, n) / before : 0.0;
+            if (way[l] == UNKNOWN || !(share > 0.1)) return false;
+            double square = 0.0;
+            for (size_t i = 0; i < n; ++i) square += (now[i] - share * then[i]) * (now[i] - share * then[i]);
+            shrunk[l] *= share;
+            way[l] += std::sqrt(square) / shrunk[l];
+        }
+        for (const size_t t : support) reach[t] = UNKNOWN;
+        for (const size_t t : fresh) reach[t] = -UNKNOWN;
+        near.clear();
+        const auto found = [&](size_t t) {
+            reach[t] = std::abs(Q.G[t]) / shrunk[t % k] - length[t / k] * way[t % k];
+            if (std::abs(Q.G[t]) > exact * l1(t)) near.push_back(t);
+        };
+        std::vector<size_t> some;
+        std::vector<double> products;
+        size_t total = 0;
+        for (size_t l = 0; l < k; ++l) {
+            const double enough = (1.0 - ROUNDING) * exact * lam / shrunk[l];
+            some.clear();
+            for (size_t j = 0, t = l; j < Q.d; ++j, t += k)
+                if (reach[t] + length[j] * way[l] > enough * Q.unit[t]) some.push_back(j);
+            if (k > 1 && 2 * (total += some.size()) > inner) return false;
+            products.resize(some.size());
+            X.pull(some, &R[l * n], products.data());
+            for (size_t c = 0; c < some.size(); ++c) {
+                Q.G[some[c] * k + l] = products[c];
+                found(some[c] * k + l);
+            }
+        }
+        for (const size_t t : fresh) found(t);
+        were = R;
+        return true;
     }
 
     // Intercepts at their best, where a certificate can be read.
@@ -184,12 +269,12 @@ private:
     bool choose(double screen) {
         std::vector<size_t> entering;
         const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates presses against a screen as well
-        for (size_t t = 0; t < inner; ++t)
-            if (std::abs(Q.G[t]) > least * l1[t] && Q.W[t] == 0.0 && leads(t)) entering.push_back(t);
+        for (const size_t t : near)
+            if (std::abs(Q.G[t]) > least * l1(t) && Q.W[t] == 0.0 && leads(t)) entering.push_back(t);
         const size_t room = std::max(rule.room, 2 * support.size());
         if (least == 1.0 && entering.size() > room) {
             std::nth_element(entering.begin(), entering.begin() + room, entering.end(),
-                             [&](size_t a, size_t b) { return residuals[a] > residuals[b]; });
+                             [&](size_t a, size_t b) { return std::abs(Q.G[a]) * Q.unit[b] > std::abs(Q.G[b]) * Q.unit[a]; });
             entering.resize(room);
         }
         previous.swap(chosen);
@@ -211,20 +296,24 @@ private:
         for (const size_t t : support) keep(t);
         for (size_t t = inner; t < size; ++t)
             if (Q.W[t] != 0.0) keep(t);
-        last.swap(now);
-        now.assign(Q.W, Q.W + size);
     }
 
     // Weights go on as they went from the strength before the last to the last, except where a sign would turn.
     void extrapolate() {
+        size_t at = begins[begins.size() - 3];
+        const size_t end = begins[begins.size() - 2];
+        const auto last = [&](size_t t) {  // of increasing places
+            while (at < end && static_cast<size_t>(account.places[at]) < t) ++at;
+            return at < end && static_cast<size_t>(account.places[at]) == t ? account.values[at] : 0.0;
+        };
         for (const size_t t : support) {
-            const double w = Q.W[t], next = w + ahead * (w - last[t]);
-            if (w * last[t] <= 0.0 || w * next <= 0.0) continue;
+            const double w = Q.W[t], then = last(t), next = w + ahead * (w - then);
+            if (w * then <= 0.0 || w * next <= 0.0) continue;
             X.add(t / k, next - w, Q.F + t % k * n);
             Q.W[t] = next;
         }
         for (size_t t = inner; t < size; ++t) {
-            const double further = ahead * (Q.W[t] - last[t]);
+            const double further = ahead * (Q.W[t] - last(t));
             for (size_t i = 0; i < n; ++i) Q.F[(t - inner) * n + i] += further;
             Q.W[t] += further;
         }
@@ -240,7 +329,7 @@ private:
             klass[c] = chosen[c] / Q.d;
             const size_t t = feature[c] * k + klass[c];
             w[c] = Q.W[t];
-            strengths[c] = l1[t];
+            strengths[c] = l1(t);
         }
         std::vector<double> b(k, 0.0);
         if (D.intercept) std::copy_n(Q.W + inner, k, b.data());
@@ -249,8 +338,13 @@ private:
         const Outcome out = solver.run(target, rule.max_steps, rule.forcing);
         support.clear();
         for (size_t c = 0; c < a; ++c) {
-            Q.W[feature[c] * k + klass[c]] = w[c];
-            if (w[c] != 0.0) support.push_back(feature[c] * k + klass[c]);
+            const size_t t = feature[c] * k + klass[c];
+            Q.W[t] = w[c];
+            if (w[c] != 0.0) support.push_back(t);
+            if (out.current) {
+                Q.G[t] = solver.slopes()[c];
+                fresh.push_back(t);
+            }
         }
         std::sort(support.begin(), support.end());
         if (D.intercept) std::copy_n(b.data(), k, Q.W + inner);
@@ -260,7 +354,7 @@ private:
     // Small problems are solved to rounding, which costs next to nothing; true if that made the point better.
     bool polish() {
         if (violation <= rule.polished || support.size() * support.size() * n > rule.polish_work) return false;
-        const std::vector<size_t> before_it = support;
+        const std::vector<size_t> support_before = support, near_before = near;
         const std::vector<double> W(Q.W, Q.W + size), F(Q.F, Q.F + n * k), G(Q.G, Q.G + size);
         const double before = gap;
         choose(1.0);
@@ -271,7 +365,8 @@ private:
         std::copy(W.begin(), W.end(), Q.W);
         std::copy(F.begin(), F.end(), Q.F);
         std::copy(G.begin(), G.end(), Q.G);
-        support = before_it;
+        support = support_before;
+        near = near_before;
         look(true);
         return false;
     }

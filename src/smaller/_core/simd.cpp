@@ -397,23 +397,6 @@ SIMD double negentropy(const double* U, const double* Y, const double* s, double
     return total;
 }
 
-SIMD double largest_excess(const double* __restrict G, const double* __restrict inverse, size_t count,
-                           double* __restrict excess) {
-    double part[LANES] = {};
-    size_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (size_t j = 0; j < LANES; ++j) {
-            const double over = std::abs(G[i + j]) * inverse[i + j] - 1.0, most = over > 0.0 ? over : 0.0;
-            excess[i + j] = most;
-            part[j] = most > part[j] ? most : part[j];
-        }
-    for (; i < count; ++i) {
-        excess[i] = std::max(std::abs(G[i]) * inverse[i] - 1.0, 0.0);
-        part[0] = std::max(part[0], excess[i]);
-    }
-    return *std::max_element(part, part + LANES);
-}
-
 SIMD Verdict judge(const double* __restrict W, const double* __restrict G, const double* __restrict l1,
                    const double* __restrict l2, const double* __restrict scale, size_t count,
                    double* __restrict residuals) {

@@ -68,9 +68,6 @@ struct Verdict {
 Verdict judge(const double* W, const double* G, const double* l1, const double* l2, const double* scale, size_t count,
               double* residuals);
 
-// excess = max(|G| inverse - 1, 0), `count` of them, and the largest: by how much G is too large for its l1 = 1 / inverse.
-double largest_excess(const double* G, const double* inverse, size_t count, double* excess);
-
 // exp(F - row maximum) and its row totals: the state of the component-wise solver.
 void exponentials(const double* F, size_t n, size_t k, bool reference, double* e, double* total);
 

@@ -43,7 +43,8 @@ def newton(
     ----------
     screen : float
         Along a path, weights with \\|gradient\\| above this fraction of their l1 join the working set at once: the
-        sequential strong rule of Tibshirani et al. (2012) has ``2 - previous lam / lam``.
+        sequential strong rule of Tibshirani et al. (2012) has ``2 - previous lam / lam``. Below 1 there is at least one
+        round, even where W is good enough: else a loose tol would make stairs of a path.
     F : ndarray, optional
         The scores of W, where they are known.
     exact : bool
@@ -62,7 +63,7 @@ def newton(
     status = Status.MAX_ITER
     for iteration in range(max_iter + 1):
         history.note(point)
-        if point.gap <= tol:
+        if point.gap <= tol and (iteration > 0 or screen >= 1.0):
             status = Status.CONVERGED
             polished = _polish(objective, point, tol, settle, solve) if exact or tol <= CAREFUL else point
             if polished is not point:
