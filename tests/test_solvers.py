@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 from smaller import SMLR, _core
@@ -239,17 +239,29 @@ def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed, steps):
 def test_what_a_path_does_not_compute_would_not_change_its_certificates(kind, m, intercept):
     """Wide columns far from centred, weighted samples; strengths go down in small and in large steps, and up."""
     rng = np.random.default_rng(0)
-    X = kind(np.where(rng.random((50, 600)) < 0.6, rng.standard_normal((50, 600)) + rng.normal(0, 2, 600), 0.0))
-    Y = np.eye(m)[rng.integers(0, m, 50)][:, : 1 if m == 2 else m]
+    X = kind(np.where(rng.random((50, 600)) < 0.6, rng.standard_normal((50, 600)) + rng.normal(0, 5, 600), 0.0))
+    Y = np.eye(m)[np.maximum(rng.integers(-4, m, 50), 0)][:, : 1 if m == 2 else m]  # the start, at 0, is far off
     design = as_design(X, intercept)
     objective = Posterior(design, Y, Multinomial(m == 2), Laplace(1.0), rng.uniform(0.2, 3, 50))
     assert objective.plain
-    steps = np.concatenate([np.geomspace(1, 0.3, 40), [0.1, 0.2, 0.21], np.geomspace(0.19, 0.02, 40)])
+    steps = np.concatenate([[1.3], np.geomspace(0.97, 0.3, 40), [0.1, 0.2, 0.21], np.geomspace(0.19, 0.02, 40)])
     lams = objective.largest_strength(null_point(objective)) * steps
     for lam, solution in zip(lams, solve_path(objective, lams, 1e-4, 200), strict=True):
         point = objective.with_prior(objective.prior.with_strength(lam)).at(solution.weights)
         assert point.gap == pytest.approx(solution.gap, abs=1e-11)
         assert point.violation == pytest.approx(solution.violation, abs=1e-9)
+
+
+@pytest.mark.parametrize("above", [1.05, 1.2, 1.26])
+def test_a_path_may_begin_where_nothing_is_kept(above):
+    """Columns far from centred: their gradients at the start, where the intercept is 0, say nothing of later ones."""
+    X, y = load_breast_cancer(return_X_y=True)
+    _, objective, _ = SMLR(standardize=True)._pose(X, y, None, None)
+    lams = objective.largest_strength(null_point(objective)) * np.array([above, 0.99])
+    first, second = solve_path(objective, lams, 1e-6, 200)
+    assert not first.weights[:-1].any()
+    assert np.count_nonzero(second.weights[:-1]) == 1
+    assert second.status is Status.CONVERGED
 
 
 @pytest.mark.parametrize("rounds", ["compiled", "python"])

@@ -177,17 +177,18 @@ private:
             fitted = fitted && std::abs(left[l]) <= rule.free_tolerance * total_s;
         }
         for (size_t l = 0; l < k && fitted; ++l) add(&R[l * n], D.s, 0.0, -left[l] / total_s, n);
-        if (last_one || fitted != D.intercept || !pull_some()) pull_every();
+        const bool centred = fitted == D.intercept;
+        if (last_one || !centred || !pull_some()) pull_every(centred);
         for (size_t l = 0; l < k && D.intercept; ++l) Q.G[inner + l] = left[l];
         fresh.clear();
     }
 
-    void pull_every() {
+    void pull_every(bool centred) {
         X.pull(Q.d, R.data(), k, Q.G);
         compare_every();
         if (length.empty()) return;
         std::fill(shrunk.begin(), shrunk.end(), 1.0);
-        std::fill(way.begin(), way.end(), 0.0);
+        std::fill(way.begin(), way.end(), centred ? 0.0 : UNKNOWN);  // bounds need residuals that sum to 0
         for (size_t t = 0; t < inner; ++t) reach[t] = std::abs(Q.G[t]);
         were = R;
     }
