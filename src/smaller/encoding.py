@@ -106,22 +106,47 @@ def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | No
 
 def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray]:
     """coef_ and intercept_ from the columns of the objective."""
-    rows, kept, intercept = split_sparsely(W, objective, m)
-    coef = np.zeros((len(kept), objective.design.d))
-    coef[:, rows] = kept
-    return coef, intercept
+    places = np.flatnonzero(W != 0)
+    ones = np.ones(1)
+    _, rows, kept, intercepts = split_sparsely(np.array([len(places)]), places, W.ravel()[places], objective, m, ones)
+    coef = np.zeros((kept.shape[1], objective.design.d))
+    coef[:, rows] = kept.T
+    return coef, intercepts[0]
 
 
-def split_sparsely(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The columns with a weight, (r,), their part of coef_, (n_rows, r), and intercept_."""
+def split_sparsely(
+    counts: np.ndarray, places: np.ndarray, values: np.ndarray, objective: Posterior, m: int, lams: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of several solutions that have a weight, one below the other.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (L,)
+        Non-zero weights of each solution; all of their flat places, in order, and their values follow.
+    lams : ndarray of shape (L,)
+        By what their strengths differ from those of the objective.
+
+    Returns
+    -------
+    solution, column : ndarray of shape (r,)
+    coefs : ndarray of shape (r, n_rows)
+    intercepts : ndarray of shape (L, n_rows)
+    """
     d, k = objective.design.d, objective.k
-    rows = np.flatnonzero(W[:d] != 0) // k
-    rows = rows[np.diff(rows, prepend=-1) > 0] if k > 1 else rows
-    every = np.append(rows, np.arange(d, len(W)))
-    V = W[every]
+    solution = np.repeat(np.arange(len(counts)), counts)
+    row, klass = np.divmod(places, k) if k > 1 else (places, np.zeros_like(places))
+    intercepts = np.zeros((len(counts), k))
+    if objective.design.intercept:
+        inner, free = row < d, row == d
+        intercepts[solution[free], klass[free]] = values[free]
+        solution, row, klass, values = solution[inner], row[inner], klass[inner], values[inner]
+    begins = (np.diff(row, prepend=-1) != 0) | (np.diff(solution, prepend=-1) != 0)
+    coefs = np.zeros((np.count_nonzero(begins), k))
+    coefs[np.cumsum(begins) - 1, klass] = values
+    solution, row = solution[begins], row[begins]
     if k == m:
-        V = canonical(V, objective.l1[every], objective.l2[every], len(rows))
-    coef, intercept = V[: len(rows)].T, V[-1].copy() if objective.design.intercept else np.zeros(k)
+        coefs = canonical(coefs, lams[solution, None] * objective.l1[row], objective.l2[row], len(coefs))
+        intercepts -= intercepts.mean(axis=1, keepdims=True)
     if k == m - 1 and m > 2:
-        return rows, np.vstack([coef, np.zeros(len(rows))]), np.append(intercept, 0.0)
-    return rows, coef, intercept
+        coefs, intercepts = (np.column_stack([V, np.zeros(len(V))]) for V in (coefs, intercepts))
+    return solution, row, coefs, intercepts

@@ -23,12 +23,11 @@ from .design import as_design, host, on_device
 from .device import checked_tensor, columns_of, rows_of
 from .distributed import is_lazy, null_of
 from .encoding import centred_offset, split, split_sparsely
-from .errors import Status
 from .estimator import Sample
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
 from .objective import Posterior
 from .selection import choose_strength, cross_validated_scores, in_folds, strength_grid
-from .solvers import SOLVERS, Solution, solve_path
+from .solvers import SOLVERS, Solution, Trail, solve_path
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,9 @@ def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **paramet
             raise ValueError(f"path takes no {name}: it follows lams, with warm starts, by the Newton solver.")
     _, objective, classes = model._pose(X, y, sample_weight, offset)
     grid = _grid(objective, lams, eps)
-    solutions = _solutions(model, objective, grid)
-    model._report(solutions, model.tol)
-    return _collect(objective, classes, grid, solutions)
+    trail = _trail(model, objective, grid)
+    model._report(trail.missed(), model.tol)
+    return _collect(objective, classes, grid, trail)
 
 
 def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
@@ -123,41 +122,33 @@ def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
     return strength_grid(largest, lams, eps, objective.total < objective.design.d)
 
 
-def _solutions(model, objective: Posterior, grid: np.ndarray) -> list[Solution]:
+def _trail(model, objective: Posterior, grid: np.ndarray) -> Trail:
     solver, iterations = solver_for(objective, "newton")
-    return list(solve_path(objective, grid, model.tol, model.max_iter or iterations, solve=solver))
+    return solve_path(objective, grid, model.tol, model.max_iter or iterations, solve=solver)
 
 
-def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, solutions: list[Solution]) -> Path:
-    shifts = objective.k == len(classes)  # otherwise the strength does not show in how weights are told
-    problems = (objective.with_prior(objective.prior.with_strength(lam)) if shifts else objective for lam in grid)
-    parts = [
-        split_sparsely(solution.weights, problem, len(classes))
-        for problem, solution in zip(problems, solutions, strict=True)
-    ]
+def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, trail: Trail) -> Path:
+    unit = objective.with_prior(objective.prior.with_strength(1.0))
+    solution, column, coefs, intercepts = split_sparsely(
+        trail.counts, trail.places, trail.values, unit, len(classes), grid
+    )
+    rows = intercepts.shape[1]
+    kept, klass = np.nonzero(coefs)
+    row, size = solution[kept] * rows + klass, len(grid) * rows
+    order = np.argsort(row, kind="stable") if rows > 1 else slice(None)
+    starts = np.append(0, np.cumsum(np.bincount(row, minlength=size)))
     return Path(
         lams=grid,
-        weights=_compressed([(rows, kept) for rows, kept, _ in parts], objective.design.d),
-        intercepts=np.array([intercept for _, _, intercept in parts]),
-        objectives=np.array([solution.objective for solution in solutions]),
-        dual_gaps=np.array([solution.gap for solution in solutions]),
-        violations=np.array([solution.violation for solution in solutions]),
-        n_kept=np.array([int(kept.any(axis=0).sum()) for _, kept, _ in parts]),
+        weights=sparse.csr_array(
+            (coefs[kept, klass][order], column[kept][order], starts), shape=(size, objective.design.d)
+        ),
+        intercepts=intercepts,
+        objectives=trail.objectives,
+        dual_gaps=trail.gaps,
+        violations=trail.violations,
+        n_kept=np.bincount(solution[coefs.any(axis=1)], minlength=len(grid)),
         classes=classes,
     )
-
-
-def _compressed(parts: list[tuple[np.ndarray, np.ndarray]], d: int) -> sparse.csr_array:
-    """A sparse array with d columns from those columns of each part that are not zero, and their values."""
-    counts, places, values = [], [], []
-    for columns, kept in parts:
-        row, place = np.nonzero(kept)
-        counts.append(np.bincount(row, minlength=len(kept)))
-        places.append(columns[place])
-        values.append(kept[row, place])
-    starts = np.append(0, np.cumsum(np.concatenate(counts)))
-    arrays = np.concatenate(values), np.concatenate(places), starts
-    return sparse.csr_array(arrays, shape=(len(starts) - 1, d))
 
 
 class SMLRCV(SparseMultinomialModel):
@@ -286,11 +277,11 @@ class SMLRCV(SparseMultinomialModel):
         values, missed = zip(*in_folds(fold, splits, self.n_jobs), strict=True)
         scores = cross_validated_scores(list(values))
         best = choose_strength(scores, self.rule)
-        solutions = _solutions(self, objective, grid[: best + 1])
-        self._report([*solutions, *chain.from_iterable(missed)], self.tol)
+        trail = _trail(self, objective, grid[: best + 1])
+        self._report([*trail.missed(), *chain.from_iterable(missed)], self.tol)
         chosen = objective.with_prior(objective.prior.with_strength(grid[best]))
-        self._adopt(sample, chosen, classes, solutions[-1])
-        self.path_ = _collect(objective, classes, grid[: best + 1], solutions)
+        self._adopt(sample, chosen, classes, trail.last)
+        self.path_ = _collect(objective, classes, grid[: best + 1], trail)
         self.lam_, self.lams_, self.scores_ = float(grid[best]), grid, scores
         return self
 
@@ -326,12 +317,9 @@ class _Fold:
         sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))
         score = self._score_by(part, sample, objective, classes, train, test)
         iterations = self.model.max_iter or SOLVERS["newton"][1]
-        values, missed = [], []
-        for lam, solution in zip(self.grid, solve_path(objective, self.grid, self.model.tol, iterations), strict=True):
-            values.append(score(lam, solution))
-            if solution.status is not Status.CONVERGED:
-                missed.append(solution._replace(weights=np.empty(0), scores=None, history=[]))
-        return np.array(values), missed
+        trail = solve_path(objective, self.grid, self.model.tol, iterations)
+        values = [score(lam, solution) for lam, solution in zip(self.grid, trail, strict=True)]
+        return np.array(values), trail.missed()
 
     def _split(self, rows: np.ndarray, train: np.ndarray | None = None):
         """Inputs and labels of some rows; of a matrix of kernel values, the columns of the training rows."""

@@ -11,7 +11,7 @@ from .path import null_point, solve_path
 from .reweighted import Spread, reweighted, spread
 from .ridge import Ridge, Start, stretched
 from .scalings import scalings
-from .solution import Solution, Step
+from .solution import Solution, Step, Trail
 
 # Each with the iterations it may take by default, as it counts them.
 SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {
@@ -30,6 +30,7 @@ __all__ = [
     "Spread",
     "Start",
     "Step",
+    "Trail",
     "em",
     "null_point",
     "reweighted",

@@ -7,7 +7,7 @@ Where every column is penalised and lies in memory by columns, the rounds of pas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,7 @@ from .. import _core
 from ..errors import Status
 from ..objective import FREE_TOLERANCE, Point, Posterior
 from .smooth import settle, smooth
-from .solution import History, Solution, Step
+from .solution import History, Solution, Step, Trail
 
 SMALLEST_WORKING_SET = 64
 STEPS_PER_PASS = 20
@@ -53,7 +53,7 @@ def newton(
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
     if _core.rounds is not None and objective.plain:
-        return next(compiled_rounds(objective, W, tol, max_iter, screen, F, exact))
+        return compiled_rounds(objective, W, tol, max_iter, screen, F, exact).last
     history = History(objective)
     settle, solve = _means(objective, tol)
     share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
@@ -103,7 +103,7 @@ def compiled_rounds(
     F: np.ndarray | None = None,
     exact: bool = False,
     lams: np.ndarray = ONCE,
-) -> Iterator[Solution]:
+) -> Trail:
     """The same without Python between the rounds, at each of some multiples of a plain objective's strengths."""
     design, k, leaders = objective.design, objective.k, objective.leaders
     G = None if F is None else objective.known_gradient(F)
@@ -119,17 +119,16 @@ def compiled_rounds(
         NONE if leaders is None else leaders.view(np.uint8), objective.likelihood.family, design.intercept, known,
     )  # fmt: skip
     objective.remember(F, G)
-    noted = kept = 0
-    for end, (status, iterations, sweeps, rows, count) in enumerate(ends.tolist(), 1 - len(ends)):
-        weights = W
-        if end < 0:  # all but the last
-            weights = np.zeros(W.shape)
-            weights.ravel()[places[kept : kept + count, 0]] = values[kept : kept + count, 0]
-        steps = [Step(*row)._replace(support=int(row[3])) for row in history[noted : noted + rows].tolist()]
-        value, violation, gap, *_ = steps[-1]
-        scores = F if end == 0 else None
-        yield Solution(weights, scores, ENDS[status], value, gap, violation, iterations, steps, {"sweeps": sweeps})
-        noted, kept = noted + rows, kept + count
+    status, iterations, sweeps, rows, counts = ends.T
+    objectives, violations, gaps, *_ = history[np.cumsum(rows) - 1].T
+    statuses, extras = [ENDS[i] for i in status.tolist()], [{"sweeps": i} for i in sweeps.tolist()]
+    steps = [Step(*row)._replace(support=int(row[3])) for row in history[len(history) - rows[-1] :].tolist()]
+    value, violation, gap, *_ = steps[-1]
+    last = Solution(W, F, statuses[-1], value, gap, violation, int(iterations[-1]), steps, extras[-1])
+    return Trail(
+        *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
+        *(counts, places[:, 0], values[:, 0], rows, history),
+    )
 
 
 def _means(objective: Posterior, tol: float) -> tuple[Callable, Callable]:

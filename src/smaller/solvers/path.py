@@ -10,7 +10,7 @@ from .. import _core
 from ..objective import Point, Posterior
 from .newton import compiled_rounds, newton
 from .smooth import settle
-from .solution import Solution
+from .solution import Solution, Trail
 
 
 def null_point(objective: Posterior) -> Point:
@@ -25,13 +25,18 @@ def solve_path(
     max_iter: int,
     W: np.ndarray | None = None,
     solve: Callable[..., Solution] = newton,
-) -> Iterator[Solution]:
+) -> Trail:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
     W = objective.start() if W is None else W
     unit = objective.with_prior(objective.prior.with_strength(1.0))
     if _core.rounds is not None and solve is newton and unit.plain and np.min(lams, initial=1.0) > 0:
-        yield from compiled_rounds(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
-        return
+        return compiled_rounds(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
+    return Trail.of(_one_by_one(objective, lams, tol, max_iter, W, solve))
+
+
+def _one_by_one(
+    objective: Posterior, lams: Sequence[float] | np.ndarray, tol: float, max_iter: int, W: np.ndarray, solve: Callable
+) -> Iterator[Solution]:
     previous = F = None
     for lam in lams:
         screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,85 @@ class Solution(NamedTuple):
     n_iter: int
     history: list[Step]
     extra: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Trail:
+    """The solutions of a path: numbers in arrays, weights sparse, one below the other; each as it is asked for.
+
+    Attributes
+    ----------
+    last : Solution
+    statuses, n_iter, extras : list
+    objectives, gaps, violations : ndarray of shape (L,)
+    counts : ndarray of shape (L,)
+        Non-zero weights of each solution.
+    places, values : ndarray
+        Of all of them: where in their (flat) weights, and what.
+    rows : ndarray of shape (L,)
+        Steps of each history.
+    history : ndarray of shape (sum of rows, 5)
+    """
+
+    last: Solution
+    statuses: list[Status]
+    n_iter: list[int]
+    extras: list[dict[str, Any]]
+    objectives: np.ndarray
+    gaps: np.ndarray
+    violations: np.ndarray
+    counts: np.ndarray
+    places: np.ndarray
+    values: np.ndarray
+    rows: np.ndarray
+    history: np.ndarray
+
+    @classmethod
+    def of(cls, solutions: Iterable[Solution]) -> Trail:
+        """At least one solution, of which only the last keeps its scores."""
+        ends, kept, values, steps = [], [], [], []
+        for last in solutions:
+            weights = last.weights.ravel()
+            kept.append(np.flatnonzero(weights != 0))
+            values.append(weights[kept[-1]])
+            steps.append(np.array(last.history, dtype=float).reshape(-1, len(Step._fields)))
+            ends.append(last._replace(weights=np.empty(0), scores=None, history=[]))
+        return cls(
+            last=last,
+            statuses=[end.status for end in ends],
+            n_iter=[end.n_iter for end in ends],
+            extras=[end.extra for end in ends],
+            objectives=np.array([end.objective for end in ends]),
+            gaps=np.array([end.gap for end in ends]),
+            violations=np.array([end.violation for end in ends]),
+            counts=np.array([len(places) for places in kept]),
+            places=np.concatenate(kept),
+            values=np.concatenate(values),
+            rows=np.array([len(rows) for rows in steps]),
+            history=np.concatenate(steps),
+        )
+
+    def __len__(self) -> int:
+        return len(self.statuses)
+
+    def __iter__(self) -> Iterator[Solution]:
+        kept, noted = np.cumsum(self.counts) - self.counts, np.cumsum(self.rows) - self.rows
+        for i in range(len(self) - 1):
+            weights = np.zeros(self.last.weights.shape)
+            at = slice(kept[i], kept[i + 1])
+            weights.ravel()[self.places[at]] = self.values[at]
+            yield self._told(i, weights, self.history[noted[i] : noted[i + 1]])
+        yield self.last
+
+    def missed(self) -> list[Solution]:
+        """Those that did not reach their certificate, without weights."""
+        bad = [i for i, status in enumerate(self.statuses) if status is not Status.CONVERGED]
+        return [self._told(i, np.empty(0), np.empty((0, len(Step._fields)))) for i in bad]
+
+    def _told(self, i: int, weights: np.ndarray, history: np.ndarray) -> Solution:
+        certificate = (float(self.objectives[i]), float(self.gaps[i]), float(self.violations[i]))
+        steps = [Step(*row)._replace(support=int(row[3])) for row in history.tolist()]
+        return Solution(weights, None, self.statuses[i], *certificate, self.n_iter[i], steps, self.extras[i])
 
 
 class History:
