@@ -275,7 +275,7 @@ def test_a_loose_tolerance_makes_no_stairs_of_a_path(rounds, monkeypatch):
     solutions = list(solve_path(objective, lams, 0.1, 200))
     assert all(solution.n_iter >= 1 for solution in solutions[1:])
     assert all(np.any(a.weights != b.weights) for a, b in pairwise(solutions))
-    assert max(solution.objective / least for solution, least in zip(solutions[1:], best[1:], strict=True)) < 1 + 1e-5
+    assert max(solution.objective / least for solution, least in zip(solutions[1:], best[1:], strict=True)) < 1 + 1e-4
 
 
 # Optima of standardised Iris and Wine without intercept, each found by two independent convex solvers to 1e-10:

@@ -43,7 +43,17 @@ struct Dense {
     // H[c, e] += sum q x_c x_e of the columns left and right, where e >= c if they are the same: a block of rows at a time,
     // that stays in the cache while all pairs of columns use it.
     void cross(const Side& left, const Side& right, bool same, const double* q, double* H, size_t stride_of_H) const {
-        constexpr size_t ROWS = 256, PANEL = 12;
+        constexpr size_t ROWS = 256, PANEL = 12, FEW = 6;
+        if (left.count < FEW && !same) {  // not worth the copies
+            const std::vector<size_t> columns(right.column, right.column + right.count);
+            std::vector<double> weighted(n), found(right.count);
+            for (size_t c = 0; c < left.count; ++c) {
+                multiply(weighted.data(), column(left.column[c]), q, n);
+                pull(columns, weighted.data(), found.data());
+                smaller::add(H + c * stride_of_H, found.data(), 0.0, 1.0, right.count);
+            }
+            return;
+        }
         std::vector<double> weighted(ROWS * left.count), plain(ROWS * right.count);
         for (size_t first = 0; first < n; first += ROWS) {
             const size_t rows = std::min(ROWS, n - first);

@@ -73,7 +73,8 @@ std::tuple<int, int, double, double, bool> newton(const Columns& X, double targe
                                                   POINT) {
     const Arguments given(PASS);
     nb::gil_scoped_release released;
-    Newton<Columns> solver(X, given.data, given.set, given.b, given.F, raise_if_interrupted);
+    Hessian own;
+    Newton<Columns> solver(X, given.data, given.set, given.b, given.F, own, raise_if_interrupted);
     const Outcome out = solver.run(target, max_steps, forcing);
     return {out.steps, out.sweeps, out.violation, out.objective, out.stalled};
 }

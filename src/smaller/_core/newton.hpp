@@ -48,6 +48,13 @@ struct Data {
     const double *Y, *s;
 };
 
+// The Hessian of some coordinates at means P, for steps and strengths to come: from point to point it changes little.
+struct Hessian {
+    std::vector<double> P, H, border;   // border: with the intercepts
+    std::vector<std::uint64_t> places;  // sorted; none: it is worth nothing
+    double future = 1.0;                // how many steps it may serve
+};
+
 struct Outcome {
     int steps = 0, sweeps = 0;
     double violation = 0.0, objective = 0.0;
@@ -57,9 +64,9 @@ struct Outcome {
 template <class Columns>
 class Newton {
 public:
-    Newton(const Columns& columns, const Data& data, const WorkingSet& set, double* b, double* F,
+    Newton(const Columns& columns, const Data& data, const WorkingSet& set, double* b, double* F, Hessian& kept,
            std::function<void()> poll)
-        : X(columns), D(data), A(set), b(b), F(F), poll(std::move(poll)), n(data.n), k(data.k), gaussian(data.family == GAUSSIAN),
+        : X(columns), D(data), A(set), b(b), F(F), kept(kept), poll(std::move(poll)), n(data.n), k(data.k), gaussian(data.family == GAUSSIAN),
           P(n * k), trial_P(n * k), step_F(n * k), trial_F(n * k), u(k > 1 ? n * k : 0), excess(k > 1 ? n * k : 0), T(k > 1 ? n : 0), v(n), q(n * k), g(A.size), xq(A.size),
           center(A.size), h(A.size), d(A.size), total_q(k), gb(k), db(k), first(k + 1) {
         for (size_t l = 0, i = 0; l <= k; ++l) {
@@ -73,25 +80,38 @@ public:
         Outcome out;
         out.objective = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
         int last_sweeps = 10;
+        double before = 0.0;
+        bool chord = false;
         for (;; ++out.steps) {
             out.violation = gradient();
+            if (chord && out.violation > STALE * before) kept.places.clear();
+            before = out.violation;
             out.stalled = out.stalled || out.violation <= noise;
             if (out.violation <= target || out.steps >= max_steps || out.stalled) {
                 out.current = !(D.intercept && settle_intercepts(out.objective));
                 return out;
             }
-            const double tolerance = std::max(forcing * out.violation, std::max(noise, ROUNDING));
+            const double least = std::max(noise, ROUNDING);
             std::fill(d.begin(), d.end(), 0.0);
             std::fill(db.begin(), db.end(), 0.0);
-            curvature_weights();
             const double worth = sweeps_worth_a_gram();
-            if (last_sweeps >= worth) {
-                out.sweeps += through_gram(tolerance);
+            chord = target >= REACH * out.violation && still_serves();
+            if (chord || last_sweeps >= worth) {
+                if (!chord) {
+                    kept.P = P;
+                    kept.places.clear();
+                }
+                out.sweeps += through_gram(std::max(IN_GRAM * out.violation, least));
             } else {
-                last_sweeps = through_columns(tolerance, static_cast<int>(std::min<double>(worth, MAX_SWEEPS)));
+                const double most = std::min<double>(worth, MAX_SWEEPS);
+                last_sweeps = through_columns(std::max(forcing * out.violation, least), static_cast<int>(most));
                 out.sweeps += last_sweeps;
             }
             out.stalled = !line_search(out.objective);
+            if (chord && out.stalled) {  // no matter: the next step has a Hessian of its own
+                kept.places.clear();
+                out.stalled = false;
+            }
             poll();
         }
     }
@@ -103,6 +123,7 @@ private:
     const Data D;
     const WorkingSet A;
     double *b, *F;
+    Hessian& kept;
     std::function<void()> poll;
     size_t n, k;
     bool gaussian;
@@ -119,7 +140,11 @@ private:
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
     static constexpr double UNKNOWN = -1.0;
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
+    static constexpr size_t SWEEPS_PER_FACTOR = 8, MAX_REST = 24;  // of a Hessian, for each so many rows of its Cholesky factor
     static constexpr size_t MAX_GRAM = 1000;
+    static constexpr double IN_GRAM = 0.01;   // as forcing, where sweeps cost next to nothing
+    static constexpr double STALE = 0.1;      // of the violation left by a step: its Hessian has served its time
+    static constexpr double REACH = 0.01;     // of the violation: less is for steps with a Hessian of their own
     static constexpr double OVERHEAD = 64.0;  // what a move of a sweep costs beside its column, in entries
     static constexpr int PATIENT = 24;  // sweeps, before conjugate gradients are tried
     static constexpr int SWEEPS_PER_CONJUGATE = 8, MIN_CONJUGATE = 32, MAX_CONJUGATE = 1000;
@@ -172,9 +197,9 @@ private:
 
     // Rows that are wrong with great confidence have next to no curvature, and would ask for steps without end: theirs
     // is at least a small part of their residual, which no other row notices.
-    void curvature_weights() {
+    void curvature_weights(const std::vector<double>& means) {
         for (size_t l = 0; l < k; ++l) {
-            const double *p = &P[l * n], *y = D.Y + l * n;
+            const double *p = &means[l * n], *y = D.Y + l * n;
             for (size_t i = 0; i < n; ++i)
                 q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), WRONG * std::abs(p[i] - y[i])));
             total_q[l] = sum(&q[l * n], n);
@@ -215,7 +240,7 @@ private:
             }
             if (worst <= 1e-14 || !(worst < 0.5 * last)) return moved;
             last = worst;
-            intercept_curvature(false);
+            intercept_curvature(P, false);
             for (size_t l = 0; l < k; ++l) db[l] = -gb[l];
             forward(corner.data(), db.data(), k);
             backward(corner.data(), db.data(), k);
@@ -238,11 +263,11 @@ private:
 
     // The Cholesky factor of the Hessian in the intercepts. Equal shifts of all classes change nothing, so in the
     // symmetric parametrisation their curvature may be anything positive.
-    void intercept_curvature(bool of_the_model) {
+    void intercept_curvature(const std::vector<double>& means, bool of_the_model) {
         corner.assign(k * k, 0.0);
         for (size_t l = 0; l < k; ++l)
             for (size_t other = l; other < k && !(gaussian && other > l); ++other) {
-                const double *p = &P[l * n], *po = &P[other * n];
+                const double *p = &means[l * n], *po = &means[other * n];
                 for (size_t i = 0; i < n; ++i)
                     v[i] = D.s[i] * (gaussian ? 1.0 : p[i] * ((other == l ? 1.0 : 0.0) - po[i]));
                 corner[l * k + other] = corner[other * k + l] = sum(v.data(), n);
@@ -257,6 +282,7 @@ private:
 
     // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
     int through_columns(double tolerance, int max_sweeps) {
+        curvature_weights(P);
         centers();
         std::fill(u.begin(), u.end(), 0.0);
         std::fill(T.begin(), T.end(), 0.0);
@@ -388,21 +414,46 @@ private:
         const double a = active.size();
         if (a == 0.0 || a > MAX_GRAM) return 1e3 * MAX_SWEEPS;
         const double length = entries / a;
-        const double sweeps = a * (Columns::in_gram(entries) * length + 2.0 * a) / (4.0 * (length + OVERHEAD));
+        const double formed = Columns::in_gram(entries) * length / kept.future;
+        const double sweeps = a * (formed + 2.0 * a) / (4.0 * (length + OVERHEAD));
         return std::min<double>(MAX_SWEEPS, std::ceil(sweeps));
+    }
+
+    std::uint64_t place(size_t i) const { return static_cast<std::uint64_t>(A.klass[i]) << 40 | static_cast<std::uint64_t>(A.feature[i]); }
+
+    // Where each active coordinate is in the Hessian that was kept; NOWHERE: it is not.
+    static constexpr size_t NOWHERE = ~size_t{0};
+    std::vector<size_t> position;
+
+    // Whether the Hessian that was kept has most of the active coordinates, and one of the present means would cost much.
+    bool still_serves() {
+        const double a = active.size(), step = A.size + a + 20.0 * k;
+        if (0.5 * a * a * Columns::in_gram(a * n) < step) return false;  // a new one costs less than a step more
+        position.assign(active.size(), NOWHERE);
+        size_t known = 0;
+        for (size_t c = 0, t = 0; c < active.size(); ++c) {
+            while (t < kept.places.size() && kept.places[t] < place(active[c])) ++t;
+            if (t == kept.places.size() || kept.places[t] != place(active[c])) continue;
+            position[c] = t;
+            ++known;
+        }
+        return known > 0 && 4 * known >= 3 * active.size() && active.size() <= MAX_GRAM;
     }
 
     int through_gram(double tolerance) {
         const size_t a = active.size();
+        curvature_weights(kept.P);
         form_hessian(a);
         if (D.intercept) eliminate_intercepts(a);
+        // A Cholesky factor costs as much as many sweeps of its Hessian: these come first.
+        const int rest = static_cast<int>(std::min<size_t>(a / SWEEPS_PER_FACTOR, MAX_REST));
         int sweeps = 0;
-        for (int patience = 2; sweeps < MAX_GRAM_SWEEPS; ++sweeps) {
+        for (int patience = 2, next = rest; sweeps < MAX_GRAM_SWEEPS; ++sweeps) {
             if (gram_sweep(a) <= tolerance) break;
-            if (sweeps % patience == 0) {
-                solve_on_support(a);
-                patience = std::min(2 * patience, 16);
-            }
+            if (sweeps < next) continue;
+            solve_on_support(a);
+            next += std::max(patience, rest);
+            patience = std::min(2 * patience, 16);
         }
         if (sweeps == MAX_GRAM_SWEEPS) sweeps += one_by_one(a, tolerance);
         if (D.intercept) restore_intercepts(a);
@@ -413,44 +464,69 @@ private:
         return sweeps;
     }
 
-    // H over the active coordinates; `border` between them and the intercepts.
+    // H over the active coordinates, those of it that were kept and the rest; `border` between them and the intercepts.
     void form_hessian(size_t a) {
+        const size_t old = kept.places.size();
+        std::vector<size_t> column(a), missing;
         H.assign(a * a, 0.0);
-        slope.resize(a);
         border.assign(a * k, 0.0);
-        std::vector<double> weight(n);
-        std::vector<size_t> column(a);
+        slope.resize(a);
         for (size_t c = 0; c < a; ++c) {
             slope[c] = g[active[c]];
             column[c] = A.feature[active[c]];
+            if (old == 0 || position[c] == NOWHERE) missing.push_back(c);
         }
-        const auto end_of = [&](size_t c, size_t l) {
-            while (c < a && static_cast<size_t>(A.klass[active[c]]) == l) ++c;
-            return c;
-        };
-        for (size_t l = 0, begin = 0, end; l < k; ++l, begin = end) {
-            end = end_of(begin, l);
-            for (size_t other = l, from = begin, to; other < k; ++other, from = to) {
-                to = end_of(from, other);
-                if (gaussian && other != l) continue;
-                const double *p = &P[l * n], *po = &P[other * n];
-                for (size_t i = 0; i < n; ++i) weight[i] = other == l ? q[l * n + i] : -D.s[i] * p[i] * po[i];
-                X.cross({&column[begin], end - begin}, {&column[from], to - from}, other == l, weight.data(),
-                        &H[begin * a + from], a);
-                if (!D.intercept) continue;
-                for (size_t c = begin; c < end; ++c) border[c * k + other] = X.dot(column[c], weight.data());
-                for (size_t e = from; e < to; ++e) border[e * k + l] = X.dot(column[e], weight.data());
-            }
+        add_rows(a, column, missing);
+        for (size_t c = 0; c < a && missing.size() < a; ++c) {
+            if (position[c] == NOWHERE) continue;
+            const double* row = &kept.H[position[c] * old];
+            for (size_t e = 0; e < a; ++e)
+                H[c * a + e] = position[e] == NOWHERE ? H[e * a + c] : row[position[e]];
+            std::copy_n(&kept.border[position[c] * k], k, &border[c * k]);
         }
+        kept.H = H;
+        kept.border = border;
+        kept.places.resize(a);
         for (size_t c = 0; c < a; ++c) {
-            for (size_t e = 0; e < c; ++e) H[c * a + e] = H[e * a + c];
+            kept.places[c] = place(active[c]);
             H[c * a + c] += A.l2[active[c]];
         }
     }
 
+    // Whole rows of H and of `border`.
+    void add_rows(size_t a, const std::vector<size_t>& column, const std::vector<size_t>& rows) {
+        const bool all = rows.size() == a;
+        std::vector<double> weight(n), block;
+        std::vector<size_t> left(rows.size());
+        for (size_t r = 0; r < rows.size(); ++r) left[r] = column[rows[r]];
+        const auto klass = [&](size_t c) { return static_cast<size_t>(A.klass[active[c]]); };
+        const auto end_of = [&](size_t c, size_t l) {
+            while (c < a && klass(c) == l) ++c;
+            return c;
+        };
+        for (size_t l = 0, begin = 0, end; l < k; ++l, begin = end) {
+            end = begin;
+            while (end < rows.size() && klass(rows[end]) == l) ++end;
+            for (size_t other = 0, from = 0, to; other < k; ++other, from = to) {
+                to = end_of(from, other);
+                if ((gaussian && other != l) || (all && other < l)) continue;
+                const double *p = &kept.P[l * n], *po = &kept.P[other * n];
+                for (size_t i = 0; i < n; ++i) weight[i] = other == l ? q[l * n + i] : -D.s[i] * p[i] * po[i];
+                block.assign((end - begin) * (to - from), 0.0);
+                X.cross({&left[begin], end - begin}, {&column[from], to - from}, all && other == l, weight.data(), block.data(), to - from);
+                for (size_t r = begin; r < end; ++r)
+                    std::copy_n(&block[(r - begin) * (to - from)], to - from, &H[rows[r] * a + from]);
+                for (size_t r = begin; r < end && D.intercept; ++r) border[rows[r] * k + other] = X.dot(left[r], weight.data());
+                for (size_t e = from; e < to && D.intercept && all && other != l; ++e) border[e * k + l] = X.dot(column[e], weight.data());
+            }
+        }
+        for (size_t c = 0; c < a && all; ++c)
+            for (size_t e = 0; e < c; ++e) H[c * a + e] = H[e * a + c];
+    }
+
     // The model with its intercepts at their best: the Schur complement of their block.
     void eliminate_intercepts(size_t a) {
-        intercept_curvature(true);
+        intercept_curvature(kept.P, true);
         reduced = border;  // L^-1 of each row
         for (size_t c = 0; c < a; ++c) forward(corner.data(), &reduced[c * k], k);
         std::vector<double> target(gb);

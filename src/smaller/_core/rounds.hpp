@@ -46,6 +46,7 @@ public:
     static constexpr size_t NOTED = 5, TOLD = 5;  // numbers in a row of the history, and of an end
     static constexpr double FARTHEST = 2.0;       // times the last step of the strength: so far are weights foretold
     static constexpr double UNKNOWN = std::numeric_limits<double>::infinity(), ROUNDING = 1e-12;
+    static constexpr double SERVES = 2.0;         // steps of a path, a Hessian
 
     Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
         : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
@@ -62,7 +63,10 @@ public:
         const auto screen_at = [&](size_t at) {
             return at == 0 ? rule.screen : lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
         };
-        if (count > 1) measure();
+        if (count > 1) {
+            measure();
+            hessian.future = SERVES;
+        }
         for (size_t at = 0; at < count; ++at, known = true) {
             const double screen = screen_at(at);
             lam = lams[at];
@@ -133,6 +137,7 @@ private:
     double lam = 0.0, exact = 1.0, ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
     bool last_one = true;
     std::vector<double> length, reach, shrunk, way, were;  // see measure
+    Hessian hessian;
     std::vector<std::int64_t> chosen, previous, feature, klass;
     std::chrono::steady_clock::time_point began;
     Account account;
@@ -258,7 +263,8 @@ private:
         for (int round = 0; round < 50 && free_violation() > enough; ++round) {
             const double before = free_violation();
             WorkingSet empty{0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
-            Newton<Columns> solver(X, D, empty, Q.W + inner, Q.F, poll);
+            Hessian none;
+            Newton<Columns> solver(X, D, empty, Q.W + inner, Q.F, none, poll);
             solver.run(0.1 * before, rule.max_steps, rule.forcing);
             look(false);
             if (!(free_violation() < before)) return;
@@ -335,7 +341,7 @@ private:
         std::vector<double> b(k, 0.0);
         if (D.intercept) std::copy_n(Q.W + inner, k, b.data());
         const WorkingSet set{a, feature.data(), klass.data(), w.data(), strengths.data(), none.data(), strengths.data()};
-        Newton<Columns> solver(X, D, set, b.data(), Q.F, poll);
+        Newton<Columns> solver(X, D, set, b.data(), Q.F, hessian, poll);
         const Outcome out = solver.run(target, rule.max_steps, rule.forcing);
         support.clear();
         for (size_t c = 0; c < a; ++c) {
