@@ -53,6 +53,7 @@ struct Hessian {
     std::vector<double> P, H, border;   // border: with the intercepts
     std::vector<std::uint64_t> places;  // sorted; none: it is worth nothing
     double future = 1.0;                // how many steps it may serve
+    int sweeps = 10;                    // that the last step without it took
 };
 
 struct Outcome {
@@ -79,7 +80,6 @@ public:
     Outcome run(double target, int max_steps, double forcing) {
         Outcome out;
         out.objective = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
-        int last_sweeps = 10;
         double before = 0.0;
         bool chord = false;
         for (;; ++out.steps) {
@@ -96,7 +96,7 @@ public:
             std::fill(db.begin(), db.end(), 0.0);
             const double worth = sweeps_worth_a_gram();
             chord = target >= REACH * out.violation && still_serves();
-            if (chord || last_sweeps >= worth) {
+            if (chord || kept.sweeps >= worth) {
                 if (!chord) {
                     kept.P = P;
                     kept.places.clear();
@@ -104,8 +104,8 @@ public:
                 out.sweeps += through_gram(std::max(IN_GRAM * out.violation, least));
             } else {
                 const double most = std::min<double>(worth, MAX_SWEEPS);
-                last_sweeps = through_columns(std::max(forcing * out.violation, least), static_cast<int>(most));
-                out.sweeps += last_sweeps;
+                kept.sweeps = through_columns(std::max(forcing * out.violation, least), static_cast<int>(most));
+                out.sweeps += kept.sweeps;
             }
             out.stalled = !line_search(out.objective);
             if (chord && out.stalled) {  // no matter: the next step has a Hessian of its own
