@@ -399,13 +399,14 @@ private:
     // ---- The same model through its Hessian, for supports much smaller than the columns are long.
 
     std::vector<size_t> active;
+    double entries = 0.0;  // of the active columns
     std::vector<double> H, border, corner, reduced, slope, z, factor;
 
     // How many sweeps over columns cost as much as the Hessian of the active coordinates and a few Cholesky factors.
     // Columns that need more, because they are nearly collinear, are better off with it.
     double sweeps_worth_a_gram() {
         active.clear();
-        double entries = 0.0;
+        entries = 0.0;
         for (size_t i = 0; i < A.size; ++i)
             if (A.w[i] != 0.0 || std::abs(g[i]) > A.l1[i]) {
                 active.push_back(i);
@@ -427,8 +428,9 @@ private:
 
     // Whether the Hessian that was kept has most of the active coordinates, and one of the present means would cost much.
     bool still_serves() {
-        const double a = active.size(), step = A.size + a + 20.0 * k;
-        if (0.5 * a * a * Columns::in_gram(a * n) < step) return false;  // a new one costs less than a step more
+        if (active.empty()) return false;
+        const double a = active.size(), length = entries / a, step = (A.size + a) * length + 20.0 * n * k;
+        if (0.5 * a * a * length * Columns::in_gram(entries) < step) return false;  // a new one costs less than a step more
         position.assign(active.size(), NOWHERE);
         size_t known = 0;
         for (size_t c = 0, t = 0; c < active.size(); ++c) {

@@ -143,6 +143,7 @@ private:
     Account account;
     std::vector<size_t> begins;  // where in it the weights of each strength begin
 
+    bool along_a_path() const { return begins.size() > 1 || !last_one; }
     double l1(size_t t) const { return lam * Q.unit[t]; }
 
     // Everything the objective says at (W, F).
@@ -341,7 +342,8 @@ private:
         std::vector<double> b(k, 0.0);
         if (D.intercept) std::copy_n(Q.W + inner, k, b.data());
         const WorkingSet set{a, feature.data(), klass.data(), w.data(), strengths.data(), none.data(), strengths.data()};
-        Newton<Columns> solver(X, D, set, b.data(), Q.F, hessian, poll);
+        Hessian own;
+        Newton<Columns> solver(X, D, set, b.data(), Q.F, along_a_path() ? hessian : own, poll);
         const Outcome out = solver.run(target, rule.max_steps, rule.forcing);
         support.clear();
         for (size_t c = 0; c < a; ++c) {
