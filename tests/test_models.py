@@ -240,6 +240,18 @@ def test_the_path_takes_the_parameters_of_the_model(m, parameters):
         assert found.coefs[i].shape == single.coef_.shape
 
 
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_path_may_have_one_point(m):
+    X, y = clusters(m=m)
+    lam = 0.1 * path(X, y, 1).lams[0]
+    single, found = SMLR(lam).fit(X, y), path(X, y, [lam])
+    assert_array_equal(found.coefs[0], single.coef_)
+    assert_array_equal(found.intercepts[0], single.intercept_)
+    assert found.n_kept[0] == len(single.support_) > 0
+    searched = SMLRCV([lam], cv=3).fit(X, y)
+    assert_array_equal(searched.path_.coefs[0], searched.coef_)
+
+
 def test_the_path_goes_down_to_the_fraction_asked_for():
     X, y = clusters()
     assert path(X, y, 5, eps=0.2).lams[[0, -1]] == pytest.approx(path(X, y, 1).lams[0] * np.array([1.0, 0.2]))

@@ -81,7 +81,7 @@ public:
             const size_t noted = account.history.size();
             begins.push_back(account.places.size());
             const Ending end = one(screen, known);
-            if (count > 1) remember();
+            remember();
             for (const size_t number : {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
                                         (account.history.size() - noted) / NOTED, account.places.size() - begins[at]})
                 account.ends.push_back(static_cast<std::int64_t>(number));
