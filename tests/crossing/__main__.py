@@ -1,0 +1,50 @@
+"""Random crossings with fresh seeds: python -m crossing --minutes 5, or --trials 1000, of all models or of some."""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+
+import numpy as np
+
+from .cover import random_row
+from .tables import TABLES
+from .trial import run
+
+SLOW = 20.0  # seconds of one trial that are worth a line
+
+
+def main():
+    """Try, print every finding as it comes, and end with a count; the exit code says whether there was any."""
+    parser = argparse.ArgumentParser(prog="crossing", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--trials", type=int, default=10**9)
+    parser.add_argument("--models", nargs="*", default=None)
+    parser.add_argument("--seed", type=int, default=None)
+    options = parser.parse_args()
+    tables = [t for t in TABLES if options.models is None or t.model in options.models]
+    seed = int(np.random.SeedSequence(options.seed).generate_state(1)[0])
+    print(f"seed {seed}", flush=True)
+    rng, end = np.random.default_rng(seed), time.monotonic() + 60 * options.minutes
+    tried, found, slow = Counter(), Counter(), 0
+    while time.monotonic() < end and sum(tried.values()) < options.trials:
+        table = tables[rng.integers(len(tables))]
+        row, each = random_row(table.factors, lambda row, t=table: not t.refused(row), rng), int(rng.integers(2**31))
+        began = time.process_time()
+        complaints = run(table, row, each)
+        took = time.process_time() - began
+        if took > SLOW:
+            slow += 1
+            complaints.append(f"slow: {took:.0f} s")
+        tried[table.model] += 1
+        if complaints:
+            found[table.model] += 1
+            print(json.dumps({"model": table.model, "seed": each, "row": row, "complaints": complaints}), flush=True)
+    print(f"{sum(tried.values())} crossings, {sum(found.values())} with findings, {slow} of them slow")
+    print(f"tried: {dict(tried)}; with findings: {dict(found)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

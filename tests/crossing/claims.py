@@ -1,0 +1,209 @@
+"""What each family of models claims after a fit, and how its judge is asked.
+
+A function takes the fitted model, the row of options, the data and the constructor's parameters, and returns sentences
+about false claims.
+"""
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from . import judges
+
+
+def _dense(values):
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+
+
+def _columns(row, data, s, basis):
+    """The judge's own columns; of single precision the basis' own, which are rounded to it."""
+    if row["layout"] in ("float32", "csr32") and row["basis"] != "linear":
+        return _dense(basis.transform(data.X))[data.kept]
+    return judges.columns(data.plain, s, row["basis"])
+
+
+def _class_weighted(data, given):
+    """Sample weights times class weights."""
+    return data.s * judges.class_factors(given["class_weight"], data.target, data.s, data.labels)
+
+
+def _sane(model, data):
+    """Probabilities are finite and sum to 1."""
+    P = np.asarray(model.predict_proba(data.X, data.offset))
+    return [] if np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0) else ["probabilities do not sum to 1"]
+
+
+# -- softmax with L1 and ridge
+
+
+def _softmax_problem(row, data, given, lam, l2, basis=None):
+    s = _class_weighted(data, given)
+    Phi = _columns(row, data, s, basis)
+    unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) if row["standardize"] else np.ones(Phi.shape[1])
+    factor = 1.0 if given["penalty_factor"] is None else given["penalty_factor"]
+    reference = row["parametrization"] == "reference" and row["classes"] > 2
+    return judges.Softmax(
+        Phi, data.target, row["classes"], s, data.shift, lam * factor * unit, l2 * factor * unit**2,
+        row["fit_intercept"], reference,
+    )  # fmt: skip
+
+
+def _scored(coef, intercept, problem):
+    """Weights and intercepts of the scored classes: all, all but the last, or the second of two."""
+    k = len(problem.scored)
+    return _dense(coef)[:k], np.asarray(intercept, dtype=np.float64)[:k]
+
+
+def softmax(model, row, data, given):
+    """SMLR, SMLRCV and SBMLR: objective, dual gap, status, probabilities, at the strength used."""
+    return _softmax(model, row, data, given, getattr(model, "lam_", row.get("lam")), row.get("l2", 0.0))
+
+
+def ridge(model, row, data, given):
+    """RMLR: the same without L1."""
+    return _softmax(model, row, data, given, 0.0, getattr(model, "lam_", row["lam"]))
+
+
+def _softmax(model, row, data, given, lam, l2):
+    problem = _softmax_problem(row, data, given, lam, l2, model.basis_)
+    W, b = _scored(model.coef_, model.intercept_, problem)
+    claimed = model.objective_, model.dual_gap_, model.tol, model.status_
+    return _probabilities(model, row, data, problem.scores(W, b)) + judges.judge_convex(problem, W, b, *claimed)
+
+
+def path(found, row, data, given):
+    """Each point of a path: objective and dual gap."""
+    complaints = []
+    for i, (lam, coef) in enumerate(zip(found.lams, found.coefs, strict=True)):
+        problem = _softmax_problem(row, data, given, lam, row["l2"])
+        W, b = _scored(coef, found.intercepts[i], problem)
+        told = judges.judge_convex(problem, W, b, found.objectives[i], found.dual_gaps[i], np.inf, "")
+        complaints += [f"point {i}: {each}" for each in told]
+    return complaints
+
+
+def _probabilities(model, row, data, F):
+    """Predicted probabilities are those of the scores, up to the rounding of large scores."""
+    if row["layout"] == "dask":  # takes no offset in prediction
+        return [] if np.isfinite(np.asarray(model.predict_proba(data.X))).all() else ["a probability is not finite"]
+    P = np.asarray(model.predict_proba(data.X, data.offset))
+    E = np.exp(F - F.max(axis=1, keepdims=True))
+    error = np.abs(P[data.kept] - E / E.sum(axis=1, keepdims=True)).max()
+    allowed = 1e-12 * np.abs(F).max() + (1e-3 if row["layout"] in ("float32", "csr32") else 1e-6)
+    return [] if error <= allowed else [f"a probability is {error:.2g} off"]
+
+
+# -- real targets
+
+
+def _posed(row, data, basis):
+    """Targets without their offset, and the columns."""
+    y = data.target if data.shift is None else data.target - data.shift
+    return y, _columns(row, data, data.s, basis)
+
+
+def lasso(model, row, data, given):
+    """LaplaceRegressor: objective and dual gap at the noise found, and that the noise is that of the residuals."""
+    y, Phi = _posed(row, data, model.basis_)
+    w, b, s = _dense(model.coef_), model.intercept_, data.s
+    unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) / np.sqrt(model.noise_) if row["standardize"] else 1.0
+    problem = judges.Lasso(Phi, y, s, model.noise_, model.lam_ * unit * np.ones(Phi.shape[1]), row["fit_intercept"])
+    complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_)
+    noise = float(s @ (y - Phi @ w - b) ** 2) / s.sum()
+    if row["noise"] == "learn" and model.status_ == "converged" and abs(noise / model.noise_ - 1) > 1e-5:
+        complaints.append(f"noise_ is {model.noise_:.9g}, the residuals have {noise:.9g}")
+    return complaints
+
+
+def jeffreys(model, row, data, given):
+    """JeffreysRegressor: objective and stationarity on the survivors."""
+    y, Phi = _posed(row, data, model.basis_)
+    w, noise, s = _dense(model.coef_), model.noise_, data.s
+    r = y - Phi @ w - model.intercept_
+    value = float(s @ r**2) / (2 * noise) + s.sum() / 2 * np.log(noise) + float(np.log(np.abs(w[w != 0])).sum())
+    missed = judges.survivors_violation(Phi, w, -r / noise, s, 1 / np.sqrt(noise) if row["fit_intercept"] else 0.0)
+    return judges.compare("objective_", model.objective_, value, s) + judges.compare_violation(model, missed)
+
+
+def evidence(model, row, data, given):
+    """TypeIIRegressor and RVMRegressor: the log evidence of the variances and the noise."""
+    y, Phi = _posed(row, data, model.basis_)
+    value = judges.log_evidence(Phi, y, data.s, np.asarray(model.gamma_), model.noise_, row["fit_intercept"])
+    return judges.compare("evidence_", model.evidence_, value, data.s) + finite(model, row, data, given)
+
+
+def finite(model, row, data, given):
+    """Predictions, error bars and the objective are numbers."""
+    mean, std = model.predict(data.X, return_std=True)
+    good = np.isfinite(mean).all() and np.isfinite(std).all() and np.isfinite(model.objective_)
+    return [] if good else [f"a prediction, its error bar or the objective {model.objective_} is not finite"]
+
+
+# -- labels, one against the rest
+
+
+def _machines(model, row, data):
+    """Weights, intercept, signs and offset of the second class, or of each class against the rest."""
+    m = row["classes"]
+    for at, c in enumerate([1] if m == 2 else range(m)):
+        shift = 0.0 if data.shift is None else data.shift[:, 1] - data.shift[:, 0] if m == 2 else data.shift[:, c]
+        yield _dense(model.coef_)[at], model.intercept_[at], np.where(data.target == c, 1.0, -1.0), shift
+
+
+def probit(model, row, data, given):
+    """JeffreysClassifier: objective and stationarity on the survivors, summed and worst over the classes."""
+    s, value, worst = _class_weighted(data, given), 0.0, 0.0
+    Phi = _columns(row, data, s, model.basis_)
+    for w, b, t, shift in _machines(model, row, data):
+        F = Phi @ w + b + shift
+        value += -float(s @ log_ndtr(t * F)) + float(np.log(np.abs(w[w != 0])).sum())
+        slope = -t * judges.normal_hazard(t * F)
+        worst = max(worst, judges.survivors_violation(Phi, w, slope, s, float(row["fit_intercept"])))
+    told = judges.compare("objective_", model.objective_, value, s) + judges.compare_violation(model, worst)
+    return told + _sane(model, data)
+
+
+def scaled(model, row, data, given):
+    """JCFO: the objective of weights and scalings."""
+    s, value = _class_weighted(data, given), 0.0
+    unit = judges.weighted_spread(data.plain, s) ** 2 if row["standardize"] else np.ones(data.plain.shape[1])
+    for (w, b, t, shift), theta in zip(_machines(model, row, data), model.theta_, strict=True):
+        F = judges.scaled_kernel(data.plain, theta, row["basis"]) @ w + b + shift
+        penalty = row["lam"] * float(np.abs(w).sum()) + row["lam_theta"] * float(unit @ theta)
+        value += penalty - float(s @ log_ndtr(t * F))
+    return judges.compare("objective_", model.objective_, value, s) + _sane(model, data)
+
+
+def boosted(model, row, data, given):
+    """LRVM: the penalised loss at the point taken."""
+    s, m, X = _class_weighted(data, given), row["classes"], data.plain
+    if row["layout"] in ("float32", "csr32"):
+        Phi = _dense(model.basis_.transform(data.X))[data.kept]
+    else:
+        plain = not row["standardize"] or row["basis"] == "precomputed"
+        X = X if plain else judges.standardized(X, s, row["layout"].startswith("cs"))
+        Phi = judges.columns(X, s, row["basis"])
+    lams = np.atleast_1d(model.lam_)
+    lams = np.where(np.isfinite(lams), lams, 0.0)
+    if m == 2 or row["multiclass"] == "multinomial":
+        problem = judges.Softmax(Phi, data.target, m, s, data.shift, lams[0], 0.0, row["fit_intercept"], False)
+        value = problem.value(_dense(model.coef_), model.intercept_)
+    else:
+        machines = zip(_machines(model, row, data), lams, strict=True)
+        losses = [
+            float(s @ np.logaddexp(0.0, -t * (Phi @ w + b + shift))) + lam * float(np.abs(w).sum())
+            for (w, b, t, shift), lam in machines
+        ]
+        value = sum(losses)
+    return judges.compare("objective_", model.objective_, value, s) + _sane(model, data)
+
+
+def labelled(model, row, data, given):
+    """Objective and status exist, and probabilities are probabilities."""
+    finite = np.isfinite(model.objective_) and bool(model.status_)
+    return _sane(model, data) + ([] if finite else [f"objective_ is {model.objective_}, status {model.status_!r}"])
+
+
+CLAIMS = {
+    each.__name__: each
+    for each in (softmax, ridge, path, lasso, jeffreys, evidence, finite, probit, scaled, boosted, labelled)
+}

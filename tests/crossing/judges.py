@@ -1,0 +1,335 @@
+"""What a fitted model claims, computed once more from its weights by NumPy alone, from the definitions in the docs.
+
+Nothing here is shared with the package. Each judge returns sentences about claims that are false; none means that all
+of them hold.
+"""
+
+import numpy as np
+from scipy.special import log_ndtr
+
+SAME = 1e-9  # relative difference of objectives that counts as equal
+ROUNDING = 1e-12  # of the objective and the number of samples: what no certificate can resolve
+PROXIMAL_STEPS = 3000  # of the independent solver, where the dual at the weights themselves is not enough
+
+
+# -- columns
+
+
+def weighted_spread(Phi, s, about_mean=True):
+    """Standard deviations of the columns (about 0 without intercept), 1 for constant columns."""
+    mean = s @ Phi / s.sum()
+    centre = mean if about_mean else np.zeros_like(mean)
+    variance = s @ (Phi - centre) ** 2 / s.sum()
+    return np.where(variance <= 1e-28 * mean**2, 1.0, np.sqrt(variance))
+
+
+def columns(X, s, basis):
+    """The design of a basis on the inputs X of positive weight."""
+    if basis == "linear":
+        return X
+    if basis == "quadratic":
+        p = X.shape[1]
+        return np.column_stack([X, *(X[:, i] * X[:, j] for i in range(p) for j in range(i, p))])
+    if basis == "precomputed":  # one column of each set of repeated samples
+        same = np.abs(X[:, :, None] - X[:, None, :]).max(axis=0) <= 1e-12
+        return X[:, same.argmax(axis=1) == np.arange(len(X))]
+    centres = np.unique(X, axis=0)
+    mean = s @ X / s.sum()
+    variance = (s @ (X - mean) ** 2).sum() / s.sum()
+    gamma = 1 / variance if variance > 0 else 1.0
+    if basis == "rbf":
+        return np.exp(-gamma * ((X[:, None, :] - centres) ** 2).sum(axis=2))
+    return (gamma * X @ centres.T + 1.0) ** 3
+
+
+def standardized(X, s, sparse):
+    """Inputs in units of their standard deviations, about their means unless they are sparse."""
+    mean = s @ X / s.sum()
+    return (X - (0.0 if sparse else mean)) / weighted_spread(X, s)
+
+
+def scaled_kernel(X, theta, basis):
+    """Kernels that see each input through a scaling: radial, or cubic."""
+    centres = np.unique(X, axis=0)
+    if basis == "rbf":
+        return np.exp(-(theta * (X[:, None, :] - centres) ** 2).sum(axis=2))
+    return (1.0 + (X * theta) @ centres.T) ** 3
+
+
+def class_factors(class_weight, codes, s, labels):
+    """By what a class weight multiplies each sample."""
+    if class_weight is None:
+        return np.ones(len(codes))
+    if class_weight == "balanced":
+        counts = np.bincount(codes, weights=s)
+        return s.sum() / (len(counts) * counts[codes])
+    return np.array([class_weight[label] for label in labels.tolist()])[codes]
+
+
+# -- softmax with L1 and ridge
+
+
+class Softmax:
+    """sum_i s_i [ log sum_c exp F_ic - F_i,y ] + sum l1 |W| + l2/2 W^2 over the weights of k columns of scores.
+
+    Two classes have one column, that of the second; `reference` leaves out the last of several.
+    """
+
+    def __init__(self, Phi, codes, m, s, shift, l1, l2, intercept, reference):
+        self.Phi, self.s, self.m, self.intercept = Phi, s, m, intercept
+        self.scored = np.array([1]) if m == 2 else np.arange(m - reference)
+        self.Y = np.eye(m)[codes]
+        self.shift = np.zeros((len(codes), m)) if shift is None else shift
+        k, d = len(self.scored), Phi.shape[1]
+        self.l1, self.l2 = np.broadcast_to(l1, (k, d)), np.broadcast_to(l2, (k, d))
+
+    def scores(self, W, b):
+        F = self.shift.copy()
+        F[:, self.scored] += self.Phi @ W.T + b
+        return F
+
+    def loss(self, F):
+        top = F.max(axis=1, keepdims=True)
+        own = (self.Y * F).sum(axis=1)
+        return float(self.s @ ((top[:, 0] - own) + np.log(np.exp(F - top).sum(axis=1))))
+
+    def penalty(self, W):
+        return float((self.l1 * np.abs(W) + self.l2 / 2 * W * W).sum())
+
+    def value(self, W, b):
+        return self.loss(self.scores(W, b)) + self.penalty(W)
+
+    def residual(self, F):
+        """P - Y without cancellation: 1 - P of the own class is the sum of the others."""
+        E = np.exp(F - F.max(axis=1, keepdims=True))
+        P = E / E.sum(axis=1, keepdims=True)
+        own = self.Y > 0
+        return np.where(own, -np.where(own, 0.0, P).sum(axis=1, keepdims=True), P)
+
+    def slope(self, R):
+        """Gradient of the loss in W and b."""
+        G = (self.s[:, None] * R)[:, self.scored]
+        return G.T @ self.Phi, G.sum(axis=0)
+
+    # -- the free weights at their optimum: Newton's method with damping
+
+    def settle(self, W, b, steps=60):
+        free = (self.l1 == 0) & (self.l2 == 0)
+        if not self.intercept and not free.any():
+            return W, b, 0.0
+        value, damping = self.value(W, b), 0.0
+        for _ in range(steps):
+            R = self.residual(self.scores(W, b))
+            GW, Gb = self.slope(R)
+            g = np.append(GW[free], Gb if self.intercept else [])
+            A = self._free_columns(free)
+            scale = np.sqrt(np.maximum((self.s[:, None, None] * A**2).sum(axis=(0, 1)), 1e-300))
+            if np.abs(g / scale).max() <= 1e-15 * np.sqrt(self.s.sum()):
+                break
+            H = self._curvature(R, A) / np.outer(scale, scale)
+            for _ in range(40):
+                step = np.linalg.lstsq(H + damping * np.eye(len(H)), g / scale, rcond=1e-14)[0] / scale
+                V, c = W.copy(), b.copy()
+                V[free] -= step[: free.sum()]
+                if self.intercept:
+                    c = b - step[free.sum() :]
+                lower = self.value(V, c)
+                if np.isfinite(lower) and lower <= value + 1e-15 * abs(value):
+                    W, b, value, damping = V, c, lower, damping / 10 if damping > 1e-12 else 0.0
+                    break
+                damping = max(10 * damping, 1e-8)
+            else:
+                break
+        GW, Gb = self.slope(self.residual(self.scores(W, b)))
+        left = np.append(GW[free], Gb if self.intercept else [])
+        reach = np.append(W[free], b if self.intercept else [])
+        return W, b, float(np.abs(left) @ (1.0 + 2 * np.abs(reach)))
+
+    def _free_columns(self, free):
+        """How each free weight moves the scores, (n, m, q)."""
+        parts = []
+        for at, j in zip(*np.nonzero(free), strict=True):
+            part = np.zeros((len(self.s), self.m))
+            part[:, self.scored[at]] = self.Phi[:, j]
+            parts.append(part)
+        if self.intercept:
+            for c in self.scored:
+                part = np.zeros((len(self.s), self.m))
+                part[:, c] = 1.0
+                parts.append(part)
+        return np.stack(parts, axis=2)
+
+    def _curvature(self, R, A):
+        P = R + self.Y
+        PA = np.einsum("nc,ncq->nq", P, A)
+        return np.einsum("n,nc,ncq,ncr->qr", self.s, P, A, A, optimize=True) - (self.s[:, None] * PA).T @ PA
+
+    # -- the dual
+
+    def dual(self, W, b):
+        """The best of the dual values at the residuals, shrunk to feasibility everywhere, or without ridge only."""
+        R = self.residual(self.scores(W, b))
+        G = np.abs(self.slope(R)[0])
+        bound = -np.inf
+        for which in ((self.l1 > 0) | (self.l2 > 0), (self.l1 > 0) & (self.l2 == 0)):
+            over = G[which] > 0
+            rho = min(1.0, float((self.l1[which][over] / G[which][over]).min(initial=1.0)))
+            bound = max(bound, self._dual_at(R, G, rho))
+        return bound
+
+    def _dual_at(self, R, G, rho):
+        Q = self.Y + rho * R
+        with np.errstate(divide="ignore", invalid="ignore"):
+            entropy = -np.where(Q > 0, Q * np.log(Q), 0.0).sum(axis=1)
+        value = float(self.s @ entropy) + rho * float(self.s @ (R * self.shift).sum(axis=1))
+        ridged = self.l2 > 0
+        excess = np.maximum(rho * G[ridged] - self.l1[ridged], 0.0)
+        return value - float((excess**2 / (2 * self.l2[ridged])).sum())
+
+    def lower_bound(self, W, b):
+        """A value that the objective cannot fall below, from the weights with the free ones at their optimum."""
+        W, b, slack = self.settle(W.copy(), b.copy())
+        return self.dual(W, b) - slack
+
+    def improve(self, W, b, enough, steps=PROXIMAL_STEPS):
+        """Accelerated proximal steps: the best objective and the best dual bound found on the way."""
+        norm = np.sqrt(np.maximum(self.s @ self.Phi**2, 1e-300))
+        A = self.Phi / norm
+        L = 0.5 * np.linalg.norm(np.sqrt(self.s)[:, None] * A, 2) ** 2 + (self.l2 / norm**2).max(initial=0.0)
+        l1, l2 = self.l1 / norm, self.l2 / norm**2
+        V, last, t = W * norm, W * norm, 1.0
+        best, bound = self.value(W, b), -np.inf
+        for step in range(steps):
+            if step % 50 == 0:
+                W, b, slack = self.settle(last / norm, b)
+                best, bound = min(best, self.value(W, b)), max(bound, self.dual(W, b) - slack)
+                if best - bound <= enough:
+                    break
+            GW, Gb = self.slope(self.residual(self.scores(V / norm, b)))
+            Z = V - (GW / norm + l2 * V) / L
+            new = np.sign(Z) * np.maximum(np.abs(Z) - l1 / L, 0.0)
+            if self.intercept:
+                b = b - Gb * 2 / self.s.sum()
+            t, before = (1 + np.sqrt(1 + 4 * t * t)) / 2, t
+            V, last = new + (before - 1) / t * (new - last), new
+        return best, bound
+
+
+def judge_convex(problem, W, b, objective, gap, tol, status):
+    """Complaints about the objective and the relative duality gap that were claimed for W and b."""
+    n, value = len(problem.s), problem.value(W, b)
+    complaints = compare("objective_", objective, value, problem.s)
+    if status == "converged" and not gap <= tol:
+        complaints.append(f"status converged with a gap of {gap:.3g} above tol={tol:.3g}")
+    if not np.isfinite(gap):
+        return complaints
+    allowed = gap * abs(value) + ROUNDING * (abs(value) + problem.s.sum() + n)
+    if value - problem.lower_bound(W, b) <= allowed:
+        return complaints
+    best, bound = problem.improve(W, b, allowed)
+    if value - best > allowed:
+        complaints.append(f"gap {gap:.3g} claimed, but {best:.15g} is reachable and {value:.15g} was returned")
+    elif value - bound > allowed:
+        complaints.append(f"unproved: gap {gap:.3g} claimed, {(value - bound) / abs(value):.3g} proved at {value:.6g}")
+    return complaints
+
+
+def compare(name, claimed, value, s):
+    """A complaint where a claimed number is not the recomputed one."""
+    if not np.isfinite(claimed) or abs(claimed - value) > SAME * abs(value) + ROUNDING * (s.sum() + len(s)):
+        return [f"{name} is claimed to be {claimed:.15g} and is {value:.15g}"]
+    return []
+
+
+# -- weights under Jeffreys' prior, on the survivors
+
+
+def survivors_violation(Phi, w, loss_gradient, s, unit):
+    """Largest |w_j dloss/dw_j + 1|, and what the intercept's gradient is relative to `unit` times the samples.
+
+    `loss_gradient` is that of each sample's loss in its score.
+    """
+    kept = np.flatnonzero(w)
+    total = float(s @ loss_gradient)
+    centred = s * (loss_gradient - total / s.sum()) if unit else s * loss_gradient
+    missed = np.abs(w[kept] * (Phi[:, kept].T @ centred) + 1.0).max(initial=0.0)
+    return max(float(missed), abs(total) / (s.sum() * unit) if unit else 0.0)
+
+
+def compare_violation(model, value, slack=1e-6):
+    """A complaint where violation_ is not what the weights say, up to the rounding of sums that cancel."""
+    if abs(model.violation_ - value) <= slack + 1e-3 * value:
+        return []
+    return [f"violation_ is claimed to be {model.violation_:.3g} and is {value:.3g}"]
+
+
+def normal_hazard(x):
+    """phi(x) / Phi(x) of the normal distribution; far to the left, its asymptotic series."""
+    far = np.minimum(x, -30.0)
+    series = -far / (1 - 1 / far**2 + 3 / far**4 - 15 / far**6)
+    near = np.maximum(x, -30.0)
+    return np.where(x < -30.0, series, np.exp(-near * near / 2 - log_ndtr(near)) / np.sqrt(2 * np.pi))
+
+
+# -- Gaussian targets with L1
+
+
+class Lasso:
+    """sum_i s_i (y_i - F_i)^2 / (2 noise) + sum l1 |w|."""
+
+    def __init__(self, Phi, y, s, noise, l1, intercept):
+        self.Phi, self.y, self.s, self.noise, self.l1, self.intercept = Phi, y, s, noise, l1, intercept
+
+    def value(self, w, b):
+        r = self.y - self.Phi @ w - b
+        return float(self.s @ r**2) / (2 * self.noise) + float(self.l1 @ np.abs(w))
+
+    def lower_bound(self, w, b):
+        r = self.y - self.Phi @ w - b
+        centre = self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
+        r = r - (self.s @ r / self.s.sum() if self.intercept else 0.0)
+        G = np.abs((self.Phi - centre).T @ (self.s * r)) / self.noise
+        over = G > 0
+        rho = min(1.0, float((self.l1[over] / G[over]).min(initial=1.0)))
+        y = self.y - (self.s @ self.y / self.s.sum() if self.intercept else 0.0)
+        return (rho * float(self.s @ (r * y)) - rho**2 * float(self.s @ r**2) / 2) / self.noise
+
+    def improve(self, w, b, enough, steps=PROXIMAL_STEPS):
+        """Coordinate descent: the best objective and the best dual bound found on the way."""
+        w, best, bound = w.copy(), self.value(w, b), self.lower_bound(w, b)
+        square = self.s @ self.Phi**2
+        r = self.y - self.Phi @ w - b
+        for _ in range(steps // 50):
+            for j in np.flatnonzero(square):
+                z = w[j] + (self.s * self.Phi[:, j]) @ r / square[j]
+                new = np.sign(z) * max(abs(z) - self.l1[j] * self.noise / square[j], 0.0)
+                r -= (new - w[j]) * self.Phi[:, j]
+                w[j] = new
+            shift = self.s @ r / self.s.sum() if self.intercept else 0.0
+            b, r = b + shift, r - shift
+            best, bound = min(best, self.value(w, b)), max(bound, self.lower_bound(w, b))
+            if best - bound <= enough:
+                break
+        return best, bound
+
+
+# -- evidence
+
+
+def log_evidence(Phi, Y, s, gamma, noise, intercept):
+    """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition."""
+    Y = Y.reshape(len(Y), -1)
+    total, k = s.sum(), Y.shape[1]
+    kept = np.flatnonzero(gamma)
+    A = Phi[:, kept] * np.sqrt(gamma[kept])
+    if intercept:
+        A, Y = A - s @ A / total, Y - s @ Y / total
+    root = np.sqrt(s)[:, None]
+    A, Y = root * A, root * Y
+    degrees = total - intercept
+    left, values, _ = np.linalg.svd(A, full_matrices=False)
+    inside = left.T @ Y
+    outside = Y - left @ inside
+    quadratic = float((outside**2).sum()) / noise + float((inside**2 / (values**2 + noise)[:, None]).sum())
+    constant = degrees * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
+    return -0.5 * (k * (constant + np.log1p(values**2 / noise).sum()) + quadratic)

@@ -1,0 +1,251 @@
+"""Every public estimator with its options, and the kinds of data that it may meet."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+LAYOUTS = ["C", "F", "float32", "csr", "csc", "csr32", "frame", "memmap"]
+
+DATA = {
+    "shape": ["tall", "wide", "tiny"],
+    "weight": ["none", "random", "zeros", "wide"],
+    "offset": ["none", "1", "1e3", "1e6"],
+    "columns": ["plain", "constant", "zero", "duplicated", "shifted"],
+    "scale": ["1", "1e6", "1e-6", "mixed"],
+}
+LABELLED = {**DATA, "layout": LAYOUTS, "classes": [2, 3, 5, 20], "labels": ["int", "str"], "separable": [False, True]}
+REAL = {**DATA, "layout": LAYOUTS, "unit": ["1", "1e6", "1e-6"], "separable": [False]}
+
+BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
+SOFTMAX = {
+    "basis": BASES,
+    "parametrization": ["symmetric", "reference"],
+    "penalty_factor": ["none", "zeros and twos", "each weight"],
+    "class_weight": ["none", "balanced", "dict"],
+    "fit_intercept": [True, False],
+    "standardize": [True, False],
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """The options of a model: names of constructor parameters, and of the data, with their values."""
+
+    model: str
+    factors: dict
+    judge: str
+    fixed: dict = field(default_factory=dict)
+    refused: Callable = lambda row: False
+
+
+def no_precomputed_tables(row):
+    """A precomputed kernel is a dense square array."""
+    return row["basis"] == "precomputed" and row["layout"] not in ("C", "F", "float32")
+
+
+def no_dask_kernels(row):
+    """Rows of a Dask collection stay where they are: columns that need other rows are refused there."""
+    return row["layout"] == "dask" and (
+        row["basis"] not in ("linear",) or row.get("solver", "auto") not in ("auto", "newton", "fixed-point")
+    )
+
+
+def large(row):
+    """Products of many columns, or twenty classes of many columns, take seconds: not in these tests."""
+    return row["basis"] != "linear" and (
+        row.get("classes") == 20 or (row["basis"], row["shape"]) == ("quadratic", "wide")
+    )
+
+
+def refuse(*rules):
+    """A row that any of the rules refuses."""
+    return lambda row: any(rule(row) for rule in rules)
+
+
+SMLR_RULES = refuse(no_precomputed_tables, no_dask_kernels, large)
+WITH_DASK = {"layout": [*LAYOUTS, "dask"]}
+
+TABLES = [
+    Table(
+        "SMLR",
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "lam": [0.01, 1.0, 30.0],
+            "l2": [0.0, 0.5],
+            "solver": ["auto", "component-wise", "component-wise-greedy", "bound"],
+            "warm_start": [False, True],
+        },
+        "softmax",
+        refused=refuse(SMLR_RULES, lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1)),
+    ),
+    Table(
+        "RMLR",
+        {**LABELLED, **WITH_DASK, **SOFTMAX, "lam": [0.01, 1.0, "evidence"], "warm_start": [False, True]},
+        "ridge",
+        refused=refuse(SMLR_RULES, lambda row: row["layout"] == "dask" and row["lam"] == "evidence"),
+    ),
+    Table(
+        "SMLRCV",
+        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "rule": ["min", "1se"], "scoring": [None, "accuracy"]},
+        "softmax",
+        fixed={"lams": 8, "cv": 2},
+        refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20),
+    ),
+    Table(
+        "SBMLR",
+        {**LABELLED, **WITH_DASK, **SOFTMAX, "solver": ["fixed-point", "component-wise"], "n_init": [1, 3]},
+        "softmax",
+        refused=refuse(SMLR_RULES, lambda row: row["solver"] == "component-wise" and row["classes"] == 20),
+    ),
+    Table(
+        "path",
+        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5]},
+        "path",
+        fixed={"lams": 8},
+        refused=refuse(SMLR_RULES, lambda row: row["layout"] in ("float32", "csr32") and row["basis"] != "linear"),
+    ),
+    Table(
+        "LaplaceRegressor",
+        {
+            **REAL,
+            "targets": [1],
+            "basis": BASES,
+            "lam": ["universal", 3.0],
+            "noise": ["learn", 0.5],
+            "solver": ["newton", "em"],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+        },
+        "lasso",
+        refused=refuse(SMLR_RULES, lambda row: row["lam"] == "universal" and not row["standardize"]),
+    ),
+    Table(
+        "JeffreysRegressor",
+        {**REAL, "targets": [1], "basis": BASES, "noise": ["learn", 0.5], "fit_intercept": [True, False]},
+        "jeffreys",
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "JeffreysClassifier",
+        {**LABELLED, "basis": BASES, "class_weight": ["none", "balanced", "dict"], "fit_intercept": [True, False]},
+        "probit",
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "TypeIIRegressor",
+        {
+            **REAL,
+            "targets": [1, 3],
+            "basis": BASES,
+            "algorithm": ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+        },
+        "evidence",
+        fixed={"max_iter": 300},
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "RVMRegressor",
+        {
+            **REAL,
+            "targets": [1, 3],
+            "basis": BASES,
+            "algorithm": ["fast", "original"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+        },
+        "evidence",
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "TypeIRegressor",
+        {
+            **REAL,
+            "targets": [1, 3],
+            "basis": BASES,
+            "prior": ["laplace", "gaussian", "jeffreys", "student", "lp"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+        },
+        "finite",
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "RVMClassifier",
+        {
+            **LABELLED,
+            "basis": BASES,
+            "algorithm": ["fast", "original"],
+            "multiclass": ["multinomial", "ovr"],
+            "moderate": [True, False],
+            "class_weight": ["none", "balanced", "dict"],
+            "fit_intercept": [True, False],
+        },
+        "labelled",
+        refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20),
+    ),
+    Table(
+        "TypeIIClassifier",
+        {
+            **LABELLED,
+            "basis": BASES,
+            "alpha": [None, (0.1, 0.1)],
+            "class_weight": ["none", "balanced", "dict"],
+            "fit_intercept": [True, False],
+        },
+        "labelled",
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "LRVM",
+        {
+            **LABELLED,
+            "basis": BASES,
+            "lam": ["cv", 1.0],
+            "rule": ["min", "1se"],
+            "scoring": ["log-loss", "accuracy"],
+            "multiclass": ["multinomial", "ovr"],
+            "class_weight": ["none", "balanced", "dict"],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+            "shortlist": [True, False],
+        },
+        "boosted",
+        fixed={"cv": 2, "max_iter": 300},
+        refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20),
+    ),
+    Table(
+        "JFSCL",
+        {
+            **LABELLED,
+            "layout": ["C", "F", "float32", "frame", "memmap"],
+            "lam": ["cv", 1.0],
+            "rule": ["min", "1se"],
+            "multiclass": ["multinomial", "ovr"],
+            "class_weight": ["none", "balanced", "dict"],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+            "shortlist": [True, False],
+        },
+        "labelled",
+        fixed={"cv": 2, "max_iter": 100},
+        refused=lambda row: row["classes"] == 20,
+    ),
+    Table(
+        "JCFO",
+        {
+            **LABELLED,
+            "basis": ["rbf", "poly"],
+            "lam": [0.3, 3.0],
+            "lam_theta": [0.3, 100.0],
+            "class_weight": ["none", "balanced", "dict"],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+        },
+        "scaled",
+        fixed={"max_iter": 20},
+        refused=refuse(lambda row: row["classes"] == 20),
+    ),
+]

@@ -1,0 +1,69 @@
+"""One crossing: make the data, fit the model, compare what it claims with what the judges find."""
+
+import warnings
+
+import numpy as np
+
+import smaller
+from smaller.errors import ConvergenceWarning, EmptyModelWarning
+
+from . import judges, samples
+from .claims import CLAIMS
+
+HONEST = (ConvergenceWarning, EmptyModelWarning)  # warnings that are part of an honest answer
+
+
+def run(table, row, seed):
+    """Sentences about what is wrong with one fit; an exception or a foreign warning is one. None: nothing is wrong."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for category in HONEST:
+            warnings.simplefilter("ignore", category)
+        try:
+            data = samples.make(row, seed)
+            given = parameters(table, row, data)
+            return CLAIMS[table.judge](fit(table, row, data, given, seed), row, data, given)
+        except Exception as error:  # whatever reaches a user is a finding
+            return [f"{type(error).__name__}: {error}"]
+
+
+def parameters(table, row, data):
+    """Constructor parameters of the model."""
+    given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
+    if "class_weight" in given:
+        given["class_weight"] = _class_weight(row["class_weight"], data)
+    if "penalty_factor" in given:
+        given["penalty_factor"] = _penalty_factor(row, data)
+    return {**table.fixed, **given}
+
+
+def fit(table, row, data, given, seed):
+    """The fitted model, or the path; a warm start begins with a fit to other data."""
+    if table.model == "path":
+        return smaller.path(data.X, data.y, sample_weight=data.weight, offset=data.offset, **given)
+    model = getattr(smaller, table.model)(**given)
+    if row.get("warm_start"):
+        other = samples.make(row, seed + 1)
+        if other.X.shape == data.X.shape:
+            model.fit(other.X, other.y, other.weight, other.offset)
+    return model.fit(data.X, data.y, data.weight, data.offset)
+
+
+def _class_weight(kind, data):
+    if kind != "dict":
+        return None if kind == "none" else kind
+    return {label: 0.5 + at for at, label in enumerate(data.labels.tolist())}
+
+
+def _penalty_factor(row, data):
+    """None; one for each column, 0 for the first and 2 for every third; or one for each weight."""
+    kind, d = row["penalty_factor"], judges.columns(data.plain, data.s, row["basis"]).shape[1]
+    if kind == "none":
+        return None
+    factor = np.where(np.arange(d) % 3 == 2, 2.0, 1.0)
+    if kind == "zeros and twos":
+        factor[0] = 0.0
+        return factor
+    m = row["classes"]
+    k = 1 if m == 2 else m - (row["parametrization"] == "reference")
+    return factor * np.linspace(0.5, 1.5, k)[:, None]
