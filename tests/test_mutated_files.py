@@ -60,7 +60,7 @@ def change_tree(header, arrays, rng):
         other, at = found[rng.integers(len(found))]
         container[key] = json.loads(json.dumps(other[at]))
     else:
-        container[key] = VALUES[rng.integers(len(VALUES))]
+        container[key] = json.loads(json.dumps(VALUES[rng.integers(len(VALUES))]))
 
 
 def change_array(header, arrays, rng):
@@ -92,7 +92,8 @@ def one_value(array, rng):
     if array.dtype.kind != "f" and rng.random() < 0.7:
         changed = array.copy()
     if changed.size:
-        choices = [np.nan, np.inf, -np.inf, -1, 0, 1e6, 1e-300] if changed.dtype.kind == "f" else [-1, 0, 5, 10**6]
+        choices = {"f": [np.nan, np.inf, -np.inf, -1, 0, 1e6, 1e-300], "i": [-1, 0, 5, 100], "u": [0, 5, 100]}
+        choices = choices[changed.dtype.kind]
         changed.flat[rng.integers(changed.size)] = choices[rng.integers(len(choices))]
     return changed
 
@@ -115,6 +116,12 @@ def use(model, X):
         model.predict(X, return_std=True)
 
 
+def made_for(model, X):
+    """Whether a model is fitted, on as many inputs as X has, of the same names."""
+    names = list(getattr(model, "feature_names_in_", []))
+    return getattr(model, "n_features_in_", None) == X.shape[1] and names == list(getattr(X, "columns", []))
+
+
 def failures(path, tmp_path, count, seed):
     """Mutations that load and do not predict, told by their seeds."""
     kept = dict(np.load(path, allow_pickle=False))
@@ -127,7 +134,7 @@ def failures(path, tmp_path, count, seed):
             refused += 1
             found += [] if str(target) in str(error) else [f"{seed}, {number} does not name the file: {error}"]
             continue
-        if getattr(model, "n_features_in_", None) != X.shape[1]:  # not fitted, or made for other data
+        if not made_for(model, X):
             continue
         try:
             with np.errstate(all="ignore"):
