@@ -1,14 +1,12 @@
 """Laplace and Jeffreys priors by EM (Figueiredo 2003): closed forms, references, invariances, and hard cases."""
 
-import json
-import os
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import case
 from scipy import sparse
 from scipy.special import log_ndtr, ndtr
 from scipy.stats import multivariate_normal, norm
@@ -109,16 +107,8 @@ def test_the_probit_ends_where_the_plain_iteration_ends(seed):
     assert model.n_iter_ < 200
 
 
-def cases(name):
-    folder = os.environ.get("SMALLER_CASES")
-    if not folder:
-        pytest.skip("SMALLER_CASES is not set")
-    data = np.load(Path(folder) / name / "input.npz")
-    return data, json.loads((Path(folder) / name / "reference.json").read_text())
-
-
 def test_reference_case_regression():
-    data, reference = cases("jeffreys_reg")
+    data, reference = case("jeffreys_reg")
     for name, run in reference["runs"].items():
         noise = float(name.rpartition(" ")[2]) if "fixed" in name else "learn"
         model = JeffreysRegressor(noise=noise, fit_intercept=False, tol=1e-10).fit(data["X"], data["y"])
@@ -133,13 +123,13 @@ def test_reference_case_regression():
 
 
 def test_reference_case_orthonormal():
-    data, reference = cases("jeffreys_orthonormal")
+    data, reference = case("jeffreys_orthonormal")
     model = JeffreysRegressor(noise=1.0, fit_intercept=False, tol=1e-10).fit(data["X"], data["y"])
     assert_allclose(model.coef_, reference["closed_form"], atol=1e-8)
 
 
 def test_reference_case_sinc_from_its_own_starts():
-    data, reference = cases("jeffreys_sinc")
+    data, reference = case("jeffreys_sinc")
     H, y = data["H"], data["t"]
     objective = MixturePosterior(as_design(H), y, Gaussian(), JeffreysMixture(), learn=True)
     for name, run in reference["runs"].items():
@@ -152,7 +142,7 @@ def test_reference_case_sinc_from_its_own_starts():
 
 
 def test_reference_case_probit_from_its_own_starts():
-    data, reference = cases("jeffreys_probit")
+    data, reference = case("jeffreys_probit")
     H = data["PHI"]
     objective = MixturePosterior(as_design(H), data["t"].ravel(), Probit(), JeffreysMixture())
     for run in reference["runs"].values():
@@ -163,7 +153,7 @@ def test_reference_case_probit_from_its_own_starts():
 
 def test_reference_case_where_the_noise_collapses():
     """From the least-norm start the noise falls to its floor and that is said; from ours it does not."""
-    data, reference = cases("jeffreys_noise_collapse")
+    data, reference = case("jeffreys_noise_collapse")
     X, y = data["X"], data["y"]
     objective = MixturePosterior(as_design(X), y, Gaussian(), JeffreysMixture(), learn=True)
     found = reweighted(objective, Start(np.arange(40), np.linalg.pinv(X) @ y, 0.0), 1e-6, 1000)

@@ -1,14 +1,11 @@
 """What the bounds promise: formulas that equal integrals, theorems that hold when enumerated, refusals with reasons."""
 
 import itertools
-import json
 import math
-import os
 import re
 import warnings
 from decimal import Decimal, localcontext
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +13,7 @@ from conftest import clusters
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from reference_cases import case
 from scipy import sparse
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
@@ -49,10 +47,7 @@ DATA = two_classes()
 
 @pytest.fixture(scope="module")
 def reference():
-    folder = os.environ.get("SMALLER_CASES")
-    if not folder:
-        pytest.skip("SMALLER_CASES is not set")
-    return json.loads((Path(folder) / "bounds_tables" / "reference.json").read_text())
+    return case("bounds_tables")[1]
 
 
 # -- divergences
@@ -74,9 +69,9 @@ def test_the_divergence_of_laplace_densities_is_its_integral(mean, rate, prior):
 
 
 def test_the_divergence_of_laplace_densities_agrees_with_the_reference(reference):
-    for case in reference["kl_laplace"]:
-        found = bounds.laplace_kl(case["mu"], 1 / case["b1"], 1 / case["b2"])
-        assert found == pytest.approx(case["closed_form"], abs=1e-12)
+    for row in reference["kl_laplace"]:
+        found = bounds.laplace_kl(row["mu"], 1 / row["b1"], 1 / row["b2"])
+        assert found == pytest.approx(row["closed_form"], abs=1e-12)
 
 
 @pytest.mark.parametrize("mean", [1e-200, 1e-9, 0.01, 0.7, 5.0, 300.0, 1e7])
@@ -105,9 +100,9 @@ def test_a_weight_of_zero_keeps_the_rate_of_the_prior_and_costs_nothing():
 
 
 def test_the_inverse_of_the_binary_divergence_agrees_with_the_reference(reference):
-    for case in reference["kl_inverse"]:
-        found = bounds.kl_inverse(float(case["q"]), float(case["c"]))
-        assert found == pytest.approx(float(case["kl_inverse_upper"]), rel=1e-12)
+    for row in reference["kl_inverse"]:
+        found = bounds.kl_inverse(float(row["q"]), float(row["c"]))
+        assert found == pytest.approx(float(row["kl_inverse_upper"]), rel=1e-12)
 
 
 @given(st.floats(0, 1), st.floats(0, 50))

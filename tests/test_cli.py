@@ -37,6 +37,7 @@ from smaller.persist import load_with_notes
 from smaller.ranking import advice, calibration_error, candidates, cross_validated, task_of
 from smaller.ranking.numbers import Mean
 from smaller.tables import read_table
+from smaller.tables.formulas import escaped, unescaped, write_csv
 
 # NumPy 1.24 warns of a missing value that pandas writes as text.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
@@ -239,6 +240,61 @@ def test_predictions_go_to_the_terminal_as_csv_when_no_file_is_named(capsys):
     out, _ = smaller_command("predict one.model new.csv", capsys)
     assert out.splitlines()[0].startswith("prediction,confidence,probability of setosa")
     assert len(out.splitlines()) == 76
+
+
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''@x", "＝1"]
+PLAIN = ["", "a=1", "'quoted'", "-", "−1", "-1", "+2.5", "-1e-3", "'5", " =1"]
+
+
+def starts_a_formula(cell):
+    return cell[:1] in tuple("=+-@\t\r\n＝＋－＠") and not re.fullmatch(r"[+-]?[\d.]+([eE][+-]?\d+)?", cell)
+
+
+@pytest.mark.parametrize("text", FORMULAS + PLAIN)
+def test_no_text_is_written_as_a_formula_and_every_text_is_read_back(text):
+    assert not starts_a_formula(escaped(text))
+    assert unescaped(escaped(text)) == text
+    if not starts_a_formula(text) and not text.startswith(("'=", "''@")):
+        assert escaped(text) == text
+
+
+def test_predictions_hold_no_formulas_and_negative_numbers_stay_numbers(capsys):
+    """Labels, and names and texts of columns that are repeated, could be run by a spreadsheet."""
+    frame = FLOWERS[::2].copy()
+    frame["species"] = frame["species"].map({"setosa": "=HYPERLINK(1)", "versicolor": "@b", "virginica": "-c"})
+    frame["=name"] = [f"+{i}*2" for i in range(len(frame))]
+    frame["level"] = -1.5 - np.arange(len(frame))
+    frame.to_csv("formulas.csv", index=False)
+    smaller_command("fit formulas.csv -t species --ignore =name --ignore level -o one.model", capsys)
+    smaller_command("predict one.model formulas.csv -o out.csv --keep =name --keep level", capsys)
+    raw = pd.read_csv("out.csv", dtype=str)
+    assert list(raw)[:3] == ["'=name", "level", "prediction"]
+    assert not any(starts_a_formula(cell) for column in raw for cell in [column, *raw[column]])
+    assert (pd.read_csv("out.csv")["level"] == frame["level"].to_numpy()).all()
+    back = read_table("out.csv", target="prediction", ignore=["=name"])
+    assert set(back.y) == {"=HYPERLINK(1)", "@b", "-c"}
+    shown, _ = smaller_command("predict one.model formulas.csv", capsys)
+    assert shown.splitlines()[1].startswith("'=HYPERLINK(1),")
+
+
+def test_a_table_that_the_command_wrote_without_formulas_is_fitted_and_predicted_again(capsys):
+    frame = FLOWERS.rename(columns={"sepal length": "-length"})
+    write_csv(frame, "escaped.csv")
+    assert Path("escaped.csv").read_text().startswith("'-length,")
+    smaller_command("fit escaped.csv -t species -o one.model", capsys)
+    assert load_with_notes("one.model")[1]["columns"]["names"][0] == "-length"
+    frame.to_csv("plain.csv", index=False)
+    for name in ("escaped", "plain"):
+        smaller_command(f"predict one.model {name}.csv -o {name}.out.csv", capsys)
+    assert Path("escaped.out.csv").read_bytes() == Path("plain.out.csv").read_bytes()
+
+
+def test_the_weights_of_a_path_hold_no_formulas(capsys):
+    FLOWERS.rename(columns={"petal width": "=w"}).to_csv("formulas.csv", index=False)
+    smaller_command("path formulas.csv -t species --strengths 5 -o weights.csv", capsys)
+    found = pd.read_csv("weights.csv")
+    assert "'=w" in set(found["column"])
+    assert (found["weight"] < 0).any()
 
 
 # -- the other commands

@@ -1,13 +1,10 @@
 """Type I and Type II: one objective in two spaces, five algorithms, priors of any shape, and the sparsest solutions."""
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from conftest import clusters, peak_of
 from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import case
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -26,13 +23,6 @@ from smaller.solvers.newton import newton
 from smaller.solvers.sparsest import cheapness, noiseless
 
 ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
-
-
-def case(name):
-    folder = Path(os.environ.get("SMALLER_CASES", "")) / name
-    if not os.environ.get("SMALLER_CASES") or not folder.is_dir():
-        pytest.skip("SMALLER_CASES does not name the folder of reference cases")
-    return np.load(folder / "input.npz"), json.loads((folder / "reference.json").read_text())
 
 
 def sparse_problem(n=50, m=20, k=1, seed=0, noise=0.3):

@@ -1,14 +1,12 @@
 """Boosted lasso and the kernel machines along its path: the L1 path in the limit, gates that select inputs."""
 
-import json
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import case
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_blobs
 from sklearn.metrics import log_loss
@@ -24,7 +22,6 @@ from smaller.moves import GatedMoves, WeightMoves
 from smaller.solvers.blasso import blasso
 from smaller.synthetic import make_gaussians
 
-CASES = os.environ.get("SMALLER_CASES")
 BAYES = 0.158655  # Phi(-1)
 
 
@@ -54,13 +51,10 @@ def gated(steepness=3.0, step=0.5, classes=2, seed=0):
 # -- boosted lasso
 
 
-@pytest.mark.skipif(CASES is None, reason="SMALLER_CASES is not set")
 @pytest.mark.parametrize("step", [0.01, 0.002, 0.001])
 def test_the_reference_path_on_the_diabetes_data(step):
     """An independent BLasso for squares: the same first and last strengths, as near to the lasso as it came."""
-    folder = Path(CASES, "blasso_diabetes")
-    facts = json.loads((folder / "reference.json").read_text())
-    data = np.load(folder / "input.npz")
+    data, facts = case("blasso_diabetes")
     X, y = np.asfortranarray(data["X"]), data["y"]
     run = facts["runs"][f"blassol2.m eps={step}"]
     # Its loss has no half, so that every sample counts twice.

@@ -543,6 +543,14 @@ def test_single_precision_is_kept():
     assert SMLR(2.0).fit(single, y).transform(sparse.csr_array(single)).dtype == np.float32
 
 
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+def test_a_kernel_fitted_in_one_precision_predicts_inputs_in_the_other(fitted):
+    X, y = clusters()
+    model = SMLR(0.3, basis="rbf").fit(X.astype(fitted), y)
+    single, double = model.predict_proba(X.astype(np.float32)), model.predict_proba(X)
+    assert_allclose(single, double, atol=1e-5)
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fit_never_copies_the_inputs_whole(dtype, order):

@@ -1,13 +1,10 @@
 """Kernel classifiers that scale their inputs (Krishnapuram et al. 2004): derivatives, optimality, what is kept."""
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import case
 from scipy import sparse
 from scipy.optimize import approx_fprime
 from scipy.special import log_ndtr, ndtr
@@ -115,11 +112,8 @@ def test_the_violation_is_zero_only_where_no_weight_and_no_scaling_can_gain():
 
 
 def reference():
-    folder = os.environ.get("SMALLER_CASES")
-    if not folder:
-        pytest.skip("SMALLER_CASES is not set")
-    data = np.load(Path(folder) / "jcfo_toy" / "input.npz")
-    return data["X"], data["y"], json.loads((Path(folder) / "jcfo_toy" / "reference.json").read_text())
+    data, found = case("jcfo_toy")
+    return data["X"], data["y"], found
 
 
 @pytest.mark.parametrize("start", [1.0, 0.3, 0.1])

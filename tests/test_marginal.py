@@ -1,13 +1,11 @@
 """SBMLR: a fixed point of the strength at a certified optimum; evidence; the ridge whose strength has most of it."""
 
-import json
-import os
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from reference_cases import case
 from scipy import sparse
 from scipy.special import gammaln
 from scipy.stats import multivariate_normal
@@ -350,14 +348,12 @@ def test_a_search_needs_evidence_and_candidates():
 # -- references
 
 
-@pytest.mark.skipif("SMALLER_CASES" not in os.environ, reason="SMALLER_CASES names no folder of reference cases")
 @pytest.mark.parametrize("name", ["sbmlr_iris", "sbmlr_iris_bias", "sbmlr_wine", "sbmlr_fgl", "blogreg_pima"])
 def test_independent_references(name):
     """Fixed points of other programs; those of sbmlr have no intercept or a penalised column of ones."""
-    folder = Path(os.environ["SMALLER_CASES"]) / name
-    data, case = np.load(folder / "input.npz"), json.loads((folder / "reference.json").read_text())
+    data, found = case(name)
     binary = name.startswith("blogreg")
-    expected = case["fixed_point"] if binary else case["fixed_point_from_sbmlr_alpha"]
+    expected = found["fixed_point"] if binary else found["fixed_point_from_sbmlr_alpha"]
     X = data["X"][:, 1:] if binary else data["X"]
     y = data["y"] if "y" in data else data["t"]
     model = SBMLR(standardize=False, fit_intercept=binary, tol=1e-10).fit(X, y.ravel())

@@ -16,6 +16,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import KFold, RepeatedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from test_mutated_files import use
 
 import smaller
 from smaller import (
@@ -393,7 +394,7 @@ def test_weights_that_do_not_fit_their_columns_are_refused(tmp_path):
     model = SMLR().fit(X, CODES)
     model.support_ = np.array([0, 99])
     smaller.save(model, tmp_path / "saved")
-    refused(tmp_path / "saved", "do not fit their columns")
+    refused(tmp_path / "saved", r"model\.support_ must be the columns of coef_ that are not 0; got \[0, 99\]")
 
 
 # -- mutations
@@ -440,6 +441,9 @@ def survives(soundness, tmp_path, count: int, seed: int) -> int:
             number += 1
         else:
             assert isinstance(model, BaseEstimator)
+            if getattr(model, "n_features_in_", None) == X.shape[1]:
+                with np.errstate(all="ignore"):
+                    use(model, X[:5])
     return number
 
 

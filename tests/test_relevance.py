@@ -1,13 +1,10 @@
 """Relevance vector machines: the evidence is what it says, algorithms climb it, and error bars and units are right."""
 
-import json
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import case
 from scipy.special import expit
 from scipy.stats import multivariate_normal, norm
 from sklearn.datasets import load_iris
@@ -21,13 +18,6 @@ from smaller.evidence import Evidence
 from smaller.laplace import LaplaceEvidence
 from smaller.solvers import evidence as regression
 from smaller.solvers.laplace import best_precision
-
-
-def case(name):
-    folder = Path(os.environ.get("SMALLER_CASES", "")) / name
-    if not os.environ.get("SMALLER_CASES") or not folder.is_dir():
-        pytest.skip("SMALLER_CASES does not name the folder of reference cases")
-    return np.load(folder / "input.npz"), json.loads((folder / "reference.json").read_text())
 
 
 def sinc(n=100, seed=0, noise=0.1):

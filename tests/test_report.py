@@ -1,5 +1,6 @@
 """Reports: the facts are those of the model, and the page shows them without a network, with a keyboard, on a phone."""
 
+import copy
 import importlib
 import json
 import os
@@ -73,6 +74,17 @@ def test_facts_are_those_of_the_model(found, model):
     assert found.facts["certificate"]["gap"] == model.dual_gap_
     assert found.facts["bound"]["sentence"] == smaller.bounds.test_set(model, X[TEST], y).sentence
     assert sum(row["count"] for row in found.facts["calibration"]) == 120
+
+
+def test_a_status_that_is_not_known_is_not_taken_for_convergence(model, tmp_path):
+    """As a model file of a later version may have it."""
+    changed = copy.copy(model)
+    changed.status_ = "exhausted"
+    smaller.save(changed, tmp_path / "later.model")
+    told = smaller.report(smaller.load(tmp_path / "later.model"), X[TEST], LABELS[CODES][TEST]).facts["certificate"]
+    assert told["status"] == "exhausted"
+    assert "'exhausted' is not known" in told["ended"]
+    assert "did not converge" in told["ended"]
 
 
 def test_weights_are_listed_by_size_with_their_names(found, model):

@@ -1,12 +1,10 @@
 """Three algorithms, one optimum: they agree with each other, with independent references, and never go uphill."""
 
-import json
-import os
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
+from reference_cases import case
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
@@ -310,17 +308,12 @@ def test_independent_references(name):
         assert np.count_nonzero(model.coef_) == kept
 
 
-def test_reference_cases_in_a_folder():
-    """All cases of a folder of independent optima (SMALLER_CASES), within 1e-8."""
-    folder = os.environ.get("SMALLER_CASES")
-    if not folder:
-        pytest.skip("SMALLER_CASES is not set")
-    cases = sorted(Path(folder).glob("smlr_*/reference.json"))
-    assert cases
-    for file in cases:
-        data = np.load(file.parent / "input.npz")
-        for case in json.loads(file.read_text())["results"]:
-            parametrization = case["parametrisation"].partition("(")[0]
-            model = SMLR(case["lam"], parametrization=parametrization, fit_intercept=False, tol=1e-9)
-            model.fit(data["X"], data["y"])
-            np.testing.assert_allclose(model.objective_, case["objective"], rtol=1e-8)
+@pytest.mark.parametrize("name", ["smlr_iris", "smlr_wine", "smlr_crabs4", "smlr_crabs_rbf"])
+def test_reference_cases(name):
+    """Independent optima, both parametrisations and several strengths, within 1e-8."""
+    data, reference = case(name)
+    for found in reference["results"]:
+        parametrization = found["parametrisation"].partition("(")[0]
+        model = SMLR(found["lam"], parametrization=parametrization, fit_intercept=False, tol=1e-9)
+        model.fit(data["X"], data["y"])
+        np.testing.assert_allclose(model.objective_, found["objective"], rtol=1e-8)

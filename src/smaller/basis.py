@@ -109,7 +109,7 @@ FEW_INPUTS = 16  # whose squared differences are summed as they are; beyond, a m
 
 
 def _rbf(X, centers, gamma, degree, coef0):
-    if sparse.issparse(X) or sparse.issparse(centers) or X.dtype != np.float64:
+    if sparse.issparse(X) or sparse.issparse(centers) or not (X.dtype == centers.dtype == np.float64):
         return rbf_kernel(X, centers, gamma=gamma)
     if X.shape[1] <= FEW_INPUTS:
         D = np.empty((X.shape[0], centers.shape[0]))

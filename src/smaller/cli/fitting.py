@@ -14,6 +14,7 @@ from ..ranking import CLASSIFICATION, NAMES, REGRESSION, Settings, mean_and_devi
 from ..report import Report
 from ..report import facts as facts_of
 from ..tables import FRAMES
+from ..tables.formulas import write_csv
 from . import models, options
 from .application import app, check_place, check_task
 from .arguments import Categorical, DataFile, Ignore, Impute, ModelFile, SameTarget, Standardize, Target, Task, option
@@ -135,14 +136,14 @@ def _frame(kept: dict, decided: np.ndarray, P: np.ndarray, classes: np.ndarray, 
 def _write(frame, output: Path | None) -> None:
     """The whole table, or nothing."""
     if output is None:
-        say(frame.to_csv(index=False).rstrip("\n"))
+        say((write_csv(frame) or "").rstrip("\n"))
         return
     with replacing(output) as beside:
         if output.suffix.lower() == ".parquet":
             frame.to_parquet(beside, index=False)
         else:
             packed = "gzip" if output.suffix.lower() == ".gz" else None
-            frame.to_csv(beside, index=False, compression=packed)
+            write_csv(frame, beside, packed)
     rejected = f", {int(frame['rejected'].sum())} of them rejected" if "rejected" in frame else ""
     say(f"{len(frame)} rows predicted{rejected}: {output}")
 

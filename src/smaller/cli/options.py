@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ..tables.formulas import unescaped
+
 
 def label_of(text: str, classes: np.ndarray):
     """The class that a text names."""
@@ -37,7 +39,7 @@ def _cost_file(path: Path, classes: np.ndarray) -> np.ndarray:
         raise ValueError(f"--costs must be true:decided=cost,... or a CSV file; there is no file {path}.")
     frame = pd.read_csv(path, index_col=0, dtype=str)
     names = [str(label) for label in classes.tolist()]
-    frame.index, frame.columns = frame.index.astype(str), frame.columns.astype(str)
+    frame.index, frame.columns = frame.index.astype(str).map(unescaped), frame.columns.astype(str).map(unescaped)
     if set(frame.index) != set(names) or set(frame.columns) != set(names):
         raise ValueError(f"{path} must have one row and one column for each class: {', '.join(names)}.")
     cells = frame.loc[names, names].to_numpy()

@@ -17,6 +17,7 @@ from ..errors import choose
 from ..ranking import Settings
 from ..report import Report
 from ..tables import Columns, Table
+from ..tables.formulas import write_csv
 from . import models
 from .application import app, check_place
 from .arguments import option
@@ -79,7 +80,7 @@ def _write_columns(path: Path, X: np.ndarray, y: np.ndarray, names: list[str]) -
     import pandas as pd
 
     frame = pd.concat([pd.DataFrame(X, columns=names), pd.Series(y, name="y")], axis=1)
-    frame.to_csv(path, index=False)
+    write_csv(frame, path)
 
 
 @app.command()

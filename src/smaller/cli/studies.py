@@ -23,6 +23,7 @@ from ..ranking import (
     task_of,
 )
 from ..strengths import laplace_path
+from ..tables.formulas import write_csv
 from ..tuning import path as strength_path
 from . import models
 from .application import app, check_place, check_task
@@ -114,7 +115,7 @@ def _write_weights(found, names: np.ndarray, output: Path) -> None:
         for rows, places in [np.nonzero(coef)]
     ]
     with replacing(output) as beside:
-        pd.concat(parts).to_csv(beside, index=False)
+        write_csv(pd.concat(parts, ignore_index=True), beside)
     say(f"The weights that are not 0: {output}")
 
 

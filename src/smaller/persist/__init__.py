@@ -83,8 +83,9 @@ def load(path) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model file, is damaged, names classes that are not this package's, or was written in a later
-        format.
+        If the file is no model file, is damaged, names classes that are not this package's, was written in a later
+        format, or has a model that could not predict, such as one with NaN among its weights. The message names the
+        file and the field.
 
     Examples
     --------
@@ -103,7 +104,7 @@ def load_with_notes(path) -> tuple[Any, Any]:
     with open(path, "rb") as stream:  # what the system says of missing and forbidden files is said well
         try:
             reader = Reader(stream)
-            return reader.model(), reader.decode(reader.header["notes"])
+            return reader.model(), reader.notes()
         except LaterFormatError as error:
             raise ModelFileError(f"{path} {error}") from None
         except zipfile.BadZipFile:

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from .. import __version__
-from ..estimator import Estimator
+from .meaning import FieldError, check
 from .registry import (
     DIMENSIONS,
     ESTIMATORS,
@@ -29,8 +28,6 @@ from .registry import (
     SPLITTERS,
     VERSION,
 )
-
-WHOLE = {"coef_", "intercept_", "support_", "basis_"}  # a model that has one of these has them all
 
 
 class LaterFormatError(Exception):
@@ -78,24 +75,40 @@ class Reader:
         tree = self.header["model"]
         if not (isinstance(tree, dict) and list(tree) == ["estimator"]):
             raise ValueError("it has no model")
-        return self.decode(tree)
+        return self.decode(tree, "model")
 
-    def decode(self, tree) -> Any:
-        """A value of the tree."""
+    def notes(self) -> Any:
+        """What was kept beside the model."""
+        return self.decode(self.header["notes"], "notes")
+
+    def decode(self, tree, where: str) -> Any:
+        """A value of the tree; `where` is its name for messages."""
         if isinstance(tree, list):
-            return [self.decode(item) for item in tree]
+            return self.items(tree, where)
         if not isinstance(tree, dict):
             return tree
-        ((kind, content),) = tree.items()
-        return DECODERS[kind](self, content)
+        try:
+            ((kind, content),) = tree.items()
+            return DECODERS[kind](self, content, where)
+        except FieldError:
+            raise
+        except Exception as error:  # whatever a hostile file may lead to, the field is named
+            raise FieldError(f"{where} cannot be read: {str(error) or type(error).__name__}") from error
 
-    def array(self, content) -> np.ndarray:
+    def items(self, content, where: str) -> list:
+        return [self.decode(item, f"{where}[{i}]") for i, item in enumerate(content)]
+
+    def parts(self, content, where: str) -> dict[str, Any]:
+        """Named values."""
+        return {name: self.decode(part, f"{where}.{name}") for name, part in content.items()}
+
+    def array(self, content, where: str) -> np.ndarray:
         if isinstance(content, str):
             if content not in self.arrays:
                 self.arrays[content] = self._member(f"{content}.npy")
             return self.arrays[content]
         array = np.empty(len(content["objects"]), dtype=object)
-        array[:] = [self.decode(item) for item in content["objects"]]
+        array[:] = self.items(content["objects"], where)
         return array.reshape(_sides(content["shape"]))
 
     def _member(self, name: str) -> np.ndarray:
@@ -111,62 +124,62 @@ class Reader:
         flat = np.frombuffer(content, dtype, offset=start) if len(content) > start else np.empty(0, dtype)
         return flat.reshape(sides, order="F" if fortran else "C").copy("K")
 
-    def scalar(self, content) -> np.generic:
+    def scalar(self, content, where: str) -> np.generic:
         name, value = content
         dtype = np.dtype(name)
         if dtype.kind not in NUMBERS_AND_TEXT or dtype.subdtype or dtype.names:
             raise ValueError("a number has a type that is not allowed")
-        return dtype.type(self.decode(value))
+        return dtype.type(self.decode(value, where))
 
-    def number(self, content) -> float:
+    def number(self, content, where: str) -> float:
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[content]
 
-    def mapping(self, content) -> dict:
-        return {self.decode(key): self.decode(value) for key, value in content}
+    def mapping(self, content, where: str) -> dict:
+        return {self.decode(key, f"{where} key"): self.decode(value, f"{where}[{key!r}]") for key, value in content}
 
-    def items(self, content) -> tuple:
-        return tuple(self.decode(item) for item in content)
+    def sequence(self, content, where: str) -> tuple:
+        return tuple(self.items(content, where))
 
-    def random_state(self, content) -> np.random.RandomState:
+    def random_state(self, content, where: str) -> np.random.RandomState:
         state = np.random.RandomState()
-        state.set_state(tuple(self.decode(item) for item in content))
+        state.set_state(self.sequence(content, where))
         return state
 
-    def sparse(self, content) -> Any:
-        data, indices, indptr = (self.array(content[name]) for name in ("data", "indices", "indptr"))
+    def sparse(self, content, where: str) -> Any:
+        data, indices, indptr = (self.array(content[name], where) for name in ("data", "indices", "indptr"))
         matrix = SPARSE[content["class"]]((data, indices, indptr), shape=_sides(content["shape"]))
         matrix.check_format(full_check=True)
         matrix.indices, matrix.indptr = indices, indptr  # of the type that they were saved in
         return matrix
 
-    def record(self, content) -> Any:
-        return RECORDS[content["class"]](**{name: self.decode(part) for name, part in content["parts"].items()})
+    def record(self, content, where: str) -> Any:
+        return RECORDS[content["class"]](**self.parts(content["parts"], where))
 
-    def splitter(self, content) -> Any:
+    def splitter(self, content, where: str) -> Any:
         cls = SPLITTERS[content["class"]]
         splitter = cls.__new__(cls)
         known = vars(cls())
         if set(content["parts"]) != set(known):
             raise ValueError("a splitter has other settings than it should")
-        vars(splitter).update({name: self.decode(part) for name, part in content["parts"].items()})
+        vars(splitter).update(self.parts(content["parts"], where))
         return splitter
 
-    def prior(self, content) -> Any:
-        return PRIORS[content["class"]](**{name: self.decode(part) for name, part in content["parts"].items()})
+    def prior(self, content, where: str) -> Any:
+        return PRIORS[content["class"]](**self.parts(content["parts"], where))
 
-    def estimator(self, content) -> Any:
+    def estimator(self, content, where: str) -> Any:
         cls = ESTIMATORS[content["class"]]
-        parameters = {name: self.decode(item) for name, item in content["parameters"].items()}
-        if not set(parameters) <= set(cls._get_param_names()):
-            raise ValueError("a model has parameters that it should not have")
+        parameters = self.parts(content["parameters"], where)
+        if strange := set(parameters) - set(cls._get_param_names()):
+            raise FieldError(f"{where}.{min(strange)} is no parameter of {cls.__name__}")
         model = cls(**parameters)
         for name, item in content["fitted"].items():
             if not FITTED.fullmatch(name) or hasattr(cls, name):
-                raise ValueError("a model has an attribute that it should not have")
-            vars(model)[name] = self.decode(item)
-        _check_sides(model)
-        _request(model, self.decode(content["requests"]))
-        output = self.decode(content["output"])
+                raise FieldError(f"{where}.{name} is an attribute that {cls.__name__} should not have")
+            vars(model)[name] = self.decode(item, f"{where}.{name}")
+        check(model, where)
+        _request(model, self.decode(content["requests"], f"{where}, requests of metadata"))
+        output = self.decode(content["output"], f"{where}, output of transform")
         if output is not None:
             model.set_output(transform=output["transform"])
         return model
@@ -178,21 +191,6 @@ def _sides(shape) -> tuple[int, ...]:
     if len(sides) > DIMENSIONS or not all(type(side) is int and 0 <= side <= LONGEST for side in sides):
         raise ValueError("an array has an absurd shape")
     return sides
-
-
-def _check_sides(model) -> None:
-    """Refuse weights that do not fit what they belong to, or that lack what belongs to them."""
-    whole = WHOLE | {"classes_"} if is_classifier(model) else WHOLE
-    if isinstance(model, Estimator) and 0 < len(whole & vars(model).keys()) < len(whole):
-        raise ValueError(f"a fitted model lacks {min(whole - vars(model).keys())}")
-    coef, support = getattr(model, "coef_", None), getattr(model, "support_", None)
-    if coef is None or support is None:
-        return
-    columns = coef.shape[-1]
-    of_basis = getattr(getattr(model, "basis_", None), "n_columns_", columns)
-    outside = len(support) and not (support.min() >= 0 and support.max() < columns)
-    if of_basis != columns or outside:
-        raise ValueError("the weights do not fit their columns")
 
 
 def _request(model, requests) -> None:
@@ -210,7 +208,7 @@ DECODERS: dict[str, Callable] = {
     "array": Reader.array,
     "scalar": Reader.scalar,
     "dict": Reader.mapping,
-    "tuple": Reader.items,
+    "tuple": Reader.sequence,
     "random_state": Reader.random_state,
     "sparse": Reader.sparse,
     "record": Reader.record,

@@ -12,6 +12,11 @@ ABOUT = (
     " This is about the optimum, not about the world: it says that the problem was solved, not that the model is right."
 )
 
+UNKNOWN = (
+    "the status {status!r} is not known to this version of smaller, so the fit counts as one that did not converge; "
+    "fit again"
+)
+
 
 def certificate(inner) -> dict[str, Any]:
     """The objective, what is known of its distance from the optimum, and what that means."""
@@ -32,9 +37,11 @@ def certificate(inner) -> dict[str, Any]:
 
 def _ended(inner, violation: float, gap: float | None) -> str:
     """The sentence of a status other than converged; empty where all is well."""
-    status = Status.__members__.get(inner.status_.upper(), Status.CONVERGED)
+    status = Status.__members__.get(inner.status_.upper())
     if status is Status.CONVERGED:
         return ""
+    if status is None:  # of a later version, or of a file that was changed
+        return UNKNOWN.format(status=inner.status_)
     known = {"n_iter": inner.n_iter_, "gap": np.nan if gap is None else gap, "violation": violation, "tol": inner.tol}
     known |= {name: getattr(inner, f"{name}_", np.nan) for name in ("lam", "noise")}
     return status.sentence(**known)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from .columns import listed
+from .formulas import as_read, unescaped
 
 PORTION = 5_000  # rows in memory beside the array
 
@@ -17,11 +18,14 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
     try:
         separator = _separator(path)
         first = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, encoding="utf-8-sig")
-        _refuse_twice(path, first.iloc[0].dropna().tolist())
-        yield from pd.read_csv(
-            path, sep=separator, usecols=None if names is None else list(names), dtype=dict.fromkeys(text, str),
-            chunksize=PORTION, encoding="utf-8-sig", low_memory=False,
+        written = {unescaped(name): name for name in first.iloc[0].dropna()}
+        _refuse_twice(path, [unescaped(name) for name in first.iloc[0].dropna()])
+        portions = pd.read_csv(
+            path, sep=separator, usecols=None if names is None else [written.get(name, name) for name in names],
+            dtype={written.get(name, name): str for name in text}, chunksize=PORTION, encoding="utf-8-sig",
+            low_memory=False,
         )  # fmt: skip
+        yield from map(as_read, portions)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.") from None
     except pd.errors.ParserError as error:

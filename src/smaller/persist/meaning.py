@@ -1,0 +1,440 @@
+"""What the fields of a fitted model must be, so that it can predict: one table for each class of models.
+
+A rule says what a field must be, in the sizes of the model: its inputs, the columns of its basis, the columns kept, its
+classes, and the rows of its weights. The rules of a class hold for its subclasses too. Fields without a rule are not
+checked, so that a later version may add some.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.frozen import FrozenEstimator
+
+from ..adaptive import JeffreysClassifier
+from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Precomputed, Standardized
+from ..comparison import EvidenceSearch
+from ..decision import CostSensitive, PriorShift, Rejecting
+from ..decision.wrapper import Wrapper, thawed
+from ..dualspace import TypeIIClassifier
+from ..estimator import ClassificationModel, Estimator
+from ..gated import JFSCL
+from ..jcfo import JCFO
+from ..regression import RegressionModel, VarianceModel
+from ..relevance import RVMClassifier
+
+Sizes = Mapping[str, Any]
+ASYMMETRY = 1e-6  # of a covariance, relative to its largest variance
+DEGREE = 100  # of a polynomial basis that has fewer columns than this
+
+
+class Rule(NamedTuple):
+    """What a field must be, in words, and whether a value is that; a needed one must be there in a fitted model."""
+
+    expected: Callable[[Sizes], str]
+    holds: Callable[[Any, Sizes], bool]
+    needed: bool = True
+
+
+class FieldError(ValueError):
+    """A field of a model file is not what it must be; the message names the field."""
+
+
+def check(model: Any, where: str) -> None:
+    """Refuse a model with fields that it could not predict with, or that lacks some of these."""
+    rules = rules_of(type(model))
+    fields = vars(model)
+    needed = [name for name, rule in rules.items() if rule.needed and name.endswith("_")]
+    missing = [name for name in needed if name not in fields]
+    if 0 < len(missing) < len(needed):
+        raise FieldError(f"{where} is fitted but lacks {missing[0]}")
+    for name, rule in rules.items():
+        if name not in fields:
+            continue
+        sizes = _sizes(fields)
+        if not _holds(rule, fields[name], sizes):
+            raise FieldError(f"{where}.{name} must be {rule.expected(sizes)}; got {shown(fields[name])}")
+
+
+def rules_of(cls: type) -> dict[str, Rule]:
+    """The rules of a class, those of its parents first."""
+    return {name: rule for base in reversed(cls.__mro__) for name, rule in RULES.get(base, {}).items()}
+
+
+def _holds(rule: Rule, value: Any, sizes: Sizes) -> bool:
+    try:
+        return bool(rule.holds(value, sizes))
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
+        return False  # a value of another kind altogether
+
+
+def shown(value: Any) -> str:
+    """A value in a few words, for a message."""
+    if isinstance(value, np.ndarray) or sparse.issparse(value):
+        entries = np.asarray(value.data if sparse.issparse(value) else value)
+        odd = entries.dtype.kind == "f" and not np.isfinite(entries).all()
+        if value.size <= 6 and not sparse.issparse(value):
+            return f"{value.tolist()!r}"[:80]
+        return f"an array of {value.dtype}, shape {value.shape}" + (", with NaN or infinity" if odd else "")
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"a {type(value).__name__}"
+
+
+# -- sizes
+
+
+def _sizes(fields: Mapping[str, Any]) -> Sizes:
+    """Sizes that other fields must agree with, from fields whose own rules come first."""
+    basis, classes = fields.get("basis_"), fields.get("classes_")
+    sides: tuple[int, ...] = getattr(fields.get("coef_"), "shape", ())
+    m = len(classes) if isinstance(classes, np.ndarray) and classes.ndim else None
+    columns = getattr(basis, "n_columns_", fields.get("n_columns_"))
+    return {
+        "inputs": fields.get("n_features_in_", _inputs_of(fields)),
+        "columns": columns if isinstance(columns, Integral) else None,
+        "classes": m,
+        "scores": None if m is None else 1 if m == 2 else m,
+        "rows": sides[0] if len(sides) == 2 else None,
+        "kept": len(fields["support_"]) if isinstance(fields.get("support_"), np.ndarray) else None,
+        "fields": fields,
+    }
+
+
+def _inputs_of(fields: Mapping[str, Any]) -> int | None:
+    """How many inputs a fitted basis takes, as far as its fields tell."""
+    for name in ("mean_", "centers_"):
+        if getattr(fields.get(name), "ndim", 0) in (1, 2):
+            return int(fields[name].shape[-1])
+    return fields.get("n_inputs_")
+
+
+# -- kinds of rules
+
+
+def whole(low: int, needed: bool = True) -> Rule:
+    """An integer of at least `low`."""
+    return Rule(
+        lambda _: f"a whole number of at least {low}", lambda value, _: _is_whole(value) and value >= low, needed
+    )
+
+
+def number(low: float = -math.inf, *, finite: bool = True, above: bool = False, needed: bool = True) -> Rule:
+    """A single number, not NaN."""
+    words = ("a finite number" if finite else "a number") + _limit(low, above)
+
+    def holds(value, _):
+        return _is_real(value) and (math.isfinite(value) if finite else True) and _beyond(value, low, above)
+
+    return Rule(lambda _: words, holds, needed)
+
+
+def numbers(*shapes: tuple, low=-math.inf, above=False, integers=False, needed=True) -> Rule:
+    """Finite numbers in an array, dense, of one of these shapes; sides are numbers or names of sizes."""
+
+    def expected(sizes):
+        told = " or ".join(str(_shape(shape, sizes)) for shape in shapes)
+        return ("whole numbers" if integers else "finite numbers") + f" of shape {told}" + _limit(low, above)
+
+    def holds(value, sizes):
+        kinds = "iu" if integers else "iuf"
+        right = isinstance(value, np.ndarray) and value.dtype.kind in kinds and np.isfinite(value).all()
+        return right and value.shape in [_shape(shape, sizes) for shape in shapes] and _beyond(value, low, above).all()
+
+    return Rule(expected, holds, needed)
+
+
+def one_of(words: str, holds: Callable[[Any], bool], needed: bool = True) -> Rule:
+    """What a predicate of the value alone tells."""
+    return Rule(lambda _: words, lambda value, _: holds(value), needed)
+
+
+def _or_none(rule: Rule) -> Rule:
+    return rule._replace(
+        expected=lambda sizes: f"None, or {rule.expected(sizes)}",
+        holds=lambda value, sizes: value is None or rule.holds(value, sizes),
+    )
+
+
+def _limit(low: float, above: bool) -> str:
+    return "" if low == -math.inf else f", {'greater than' if above else 'at least'} {low:g}"
+
+
+def _beyond(value, low: float, above: bool):
+    return value > low if above else value >= low
+
+
+def _shape(shape: tuple, sizes: Sizes) -> tuple:
+    return tuple(sizes[side] if isinstance(side, str) else side for side in shape)
+
+
+def _is_real(value) -> bool:
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(value)
+
+
+def _is_whole(value) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+# -- rules of single fields
+
+
+def _labels(classes) -> bool:
+    if not (isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2):
+        return False
+    entries = classes.tolist()
+    return all(isinstance(label, (str, bytes, bool)) or _is_real(label) for label in entries) and (
+        len(set(entries)) == len(entries)
+    )
+
+
+def _is_label(label) -> bool:
+    return isinstance(label, (str, bytes, bool, np.bool_)) or _is_real(label)
+
+
+def _basis_parameter(basis) -> bool:
+    return isinstance(basis, tuple(BASIS_INPUTS)) if not isinstance(basis, str) else basis in BASES
+
+
+def _fitted_basis(basis, sizes: Sizes) -> bool:
+    return "n_columns_" in vars(basis) and BASIS_INPUTS[type(basis)](basis, sizes["inputs"])
+
+
+def _weights(coef, sizes: Sizes) -> bool:
+    """(scores, columns) of classifiers, (columns,) or (targets, columns) of regressors; sparse ones have two sides."""
+    entries = coef.data if sparse.issparse(coef) else coef
+    right = isinstance(entries, np.ndarray) and entries.dtype.kind == "f" and np.isfinite(entries).all()
+    rows = coef.shape[:-1]
+    allowed = rows == (sizes["scores"],) if sizes["scores"] else len(rows) < 2 and rows != (0,)
+    return bool(right and allowed and coef.shape[-1] == sizes["columns"])
+
+
+def _about_weights(sizes: Sizes) -> str:
+    rows = f"({sizes['scores']}, {sizes['columns']})" if sizes["scores"] else f"({sizes['columns']},)"
+    return f"finite numbers of shape {rows}, for {sizes['columns']} columns of the basis"
+
+
+def _intercept(value, sizes: Sizes) -> bool:
+    """One for each row of weights; a number where they are a vector, or were one before they were made sparse."""
+    coef = sizes["fields"]["coef_"]
+    if np.ndim(value) == 0 and not sizes["scores"]:
+        single = coef.ndim == 1 or (sparse.issparse(coef) and coef.shape[0] == 1)
+        return _is_real(value) and math.isfinite(value) and single
+    return value.dtype.kind == "f" and np.isfinite(value).all() and value.shape == (sizes["rows"],)
+
+
+def _support(support, sizes: Sizes) -> bool:
+    """The columns that have a weight; in single precision a kept weight may have become 0."""
+    coef = sizes["fields"]["coef_"]
+    return _support_by_variance(support, sizes) and (
+        coef.dtype != np.float64 or len(np.unique(coef.nonzero()[-1])) == len(support)
+    )
+
+
+def _support_by_variance(support, sizes: Sizes) -> bool:
+    """Different columns, among them all that have a weight."""
+    coef = sizes["fields"]["coef_"]
+    if support.dtype.kind not in "iu" or support.ndim != 1 or len(np.unique(support)) != len(support):
+        return False
+    inside = not len(support) or (support.min() >= 0 and support.max() < coef.shape[-1])
+    return bool(inside and np.isin(coef.nonzero()[-1], support).all())
+
+
+def _covariance(shape: tuple) -> Rule:
+    """A symmetric matrix, or one for each row of weights, without a negative variance."""
+    plain = numbers(shape)
+
+    def holds(value, sizes):
+        if not plain.holds(value, sizes):
+            return False
+        variances = np.diagonal(value, axis1=-2, axis2=-1)
+        largest = variances.max(initial=0.0)
+        asymmetry = np.abs(value - value.swapaxes(-1, -2)).max(initial=0.0)
+        return bool((variances >= 0).all() and asymmetry <= ASYMMETRY * largest)
+
+    return Rule(lambda sizes: f"symmetric matrices without negative variances, {plain.expected(sizes)}", holds)
+
+
+def _joint_covariance(value, sizes: Sizes) -> bool:
+    """As wide as the columns kept, or with the intercept one wider."""
+    sides = sizes["kept"], sizes["kept"] + 1
+    return any(_covariance(("scores", side, side)).holds(value, sizes) for side in sides)
+
+
+def _vectors(value, sizes: Sizes) -> bool:
+    """Kept centres, dense or sparse."""
+    entries = value.data if sparse.issparse(value) else value
+    return value.shape == (sizes["kept"], sizes["inputs"]) and bool(np.isfinite(np.asarray(entries)).all())
+
+
+def _centers(value, sizes: Sizes) -> bool:
+    entries = value.data if sparse.issparse(value) else value
+    numeric = isinstance(entries, np.ndarray) and entries.dtype.kind == "f" and np.isfinite(entries).all()
+    return bool(numeric and value.ndim == 2 and value.shape[0] == sizes["columns"])
+
+
+def _names(value, sizes: Sizes) -> bool:
+    return value.shape == (sizes["inputs"],) and all(isinstance(name, str) for name in value.tolist())
+
+
+def _degree(value, sizes: Sizes) -> bool:
+    return _is_whole(value) and 1 <= value <= max(DEGREE, sizes["columns"] or 0)
+
+
+def _products(value, sizes: Sizes) -> bool:
+    """As many as there are products of up to `degree` of the inputs."""
+    fields = sizes["fields"]
+    p, degree = fields["n_inputs_"], fields["degree"]
+    if not fields["interaction_only"]:
+        return value == math.comb(p + degree, degree) - 1
+    return value == sum(math.comb(p, i) for i in range(1, min(p, degree) + 1))
+
+
+def _of_polynomial(rule: Rule) -> Callable[[Any, Sizes], bool]:
+    """A rule for the parameters of a polynomial kernel, which other kernels do not use."""
+    return lambda value, sizes: sizes["fields"]["kernel"] != "poly" or rule.holds(value, sizes)
+
+
+def _of_the_same_classes(model, sizes: Sizes) -> bool:
+    """A fitted classifier inside another: of the same classes, and of as many inputs."""
+    inner, fields = thawed(model), sizes["fields"]
+    return (
+        is_classifier(inner)
+        and bool(np.array_equal(inner.classes_, fields["classes_"]))
+        and inner.n_features_in_ == fields.get("n_features_in_", inner.n_features_in_)
+    )
+
+
+def _winner(model, sizes: Sizes) -> bool:
+    if is_classifier(model):
+        return _of_the_same_classes(model, sizes)
+    return isinstance(model, BaseEstimator) and model.n_features_in_ == sizes["inputs"]
+
+
+# How many inputs a basis takes, against those of its model.
+BASIS_INPUTS: dict[type, Callable[[Any, int], bool]] = {
+    Linear: lambda basis, p: basis.n_columns_ == p,
+    Polynomial: lambda basis, p: basis.n_inputs_ == p,
+    Kernel: lambda basis, p: basis.centers_.shape[1] == p,
+    Precomputed: lambda basis, p: basis.center_index_.max(initial=-1) < p,
+    Standardized: lambda basis, p: len(basis.mean_) == p,
+    GatedKernel: lambda basis, p: basis.centers_.shape[1] == p,
+}
+
+POSITIVE_NUMBER = number(0.0, above=True)
+CLASSES = one_of("an array of at least two different labels", _labels)
+ESTIMATOR = one_of("a model", lambda value: isinstance(value, BaseEstimator))
+MULTICLASS = one_of("'multinomial' or 'ovr'", lambda value: value in ("multinomial", "ovr"))
+LABEL = one_of("a label", _is_label)
+PLACES = numbers(("columns",), low=0, integers=True)
+KEPT_BY_VARIANCE = Rule(lambda _: "different columns of coef_, among them all that are not 0", _support_by_variance)
+
+# The order matters: sizes come from fields that were checked before.
+RULES: dict[type, dict[str, Rule]] = {
+    Estimator: {
+        "basis": one_of(f"one of {', '.join(map(repr, BASES))}, or a basis", _basis_parameter),
+        "n_features_in_": whole(1),
+        "feature_names_in_": Rule(lambda sizes: f"the names of {sizes['inputs']} inputs", _names, needed=False),
+        "classes_": CLASSES._replace(needed=False),
+        "basis_": Rule(lambda sizes: f"a fitted basis of {sizes['inputs']} inputs", _fitted_basis),
+        "coef_": Rule(_about_weights, _weights),
+        "intercept_": Rule(lambda _: "a finite number for each row of coef_", _intercept),
+        "support_": Rule(lambda _: "the columns of coef_ that are not 0", _support),
+        "relevance_vectors_": Rule(
+            lambda sizes: f"finite numbers of shape {(sizes['kept'], sizes['inputs'])}", _vectors, needed=False
+        ),
+        "status_": one_of("a text", lambda value: isinstance(value, str), needed=False),
+        "objective_": one_of("a number", lambda value: isinstance(value, Real), needed=False),
+        "violation_": one_of("a number", lambda value: isinstance(value, Real), needed=False),
+        "dual_gap_": one_of("a number", lambda value: isinstance(value, Real), needed=False),
+        "evidence_": one_of("a number", lambda value: isinstance(value, Real), needed=False),
+        "n_iter_": whole(0, needed=False),
+    },
+    ClassificationModel: {"classes_": CLASSES},
+    RegressionModel: {
+        "noise_": number(0.0),
+        "covariance_": _covariance(("kept", "kept")),
+        "center_": numbers(("kept",)),
+        "center_variance_": number(0.0),
+    },
+    VarianceModel: {"support_": KEPT_BY_VARIANCE, "gamma_": numbers(("columns",), low=0.0)},
+    JeffreysClassifier: {
+        "covariance_": _covariance(("scores", "kept", "kept")),
+        "center_": numbers(("scores", "kept")),
+        "center_variance_": numbers(("scores",), low=0.0),
+    },
+    RVMClassifier: {
+        "multiclass": MULTICLASS,
+        "support_": KEPT_BY_VARIANCE,
+        "moderate": one_of("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+        "gamma_": numbers(("columns",), ("classes", "columns"), low=0.0),
+        "center_": numbers(("kept",)),
+        "joint_covariance_": Rule(lambda _: "symmetric matrices without negative variances", _joint_covariance),
+    },
+    TypeIIClassifier: {"gamma_": numbers(("columns",), ("classes", "columns"), low=0.0)},
+    JCFO: {"theta_": numbers(("scores", "inputs"), low=0.0)},
+    JFSCL: {
+        "multiclass": MULTICLASS,
+        "gates_": numbers(("inputs",), ("classes", "inputs"), low=0.0),
+        "features_": one_of("positions of inputs", lambda value: value.dtype.kind in "iu" and value.ndim == 1),
+    },
+    Wrapper: {
+        "estimator": ESTIMATOR,
+        "n_features_in_": whole(1, needed=False),
+        "classes_": CLASSES,
+        "estimator_": Rule(lambda _: "a fitted classifier of the same inputs and classes", _of_the_same_classes),
+    },
+    PriorShift: {
+        "priors_": numbers(("classes",), low=0.0),
+        "training_priors_": numbers(("classes",), low=0.0, above=True),
+    },
+    CostSensitive: {
+        "cost_": numbers(("classes", "classes"), low=0.0),
+        "reject_cost_": _or_none(numbers(("classes",), low=0.0)),
+        "reject_label_": _or_none(LABEL),
+    },
+    Rejecting: {"threshold_": number(finite=False), "reject_label_": LABEL},
+    EvidenceSearch: {
+        "estimator": ESTIMATOR,
+        "n_features_in_": whole(1),
+        "classes_": CLASSES._replace(needed=False),
+        "best_estimator_": Rule(lambda _: "a fitted model of the same inputs and classes", _winner),
+    },
+    FrozenEstimator: {"estimator": ESTIMATOR},
+    Linear: {"n_columns_": whole(1)},
+    Polynomial: {
+        "n_inputs_": whole(1),
+        "degree": Rule(lambda _: "a whole number of at least 1", _degree),
+        "n_columns_": Rule(lambda _: "the number of products of the inputs", _products),
+    },
+    Kernel: {
+        "kernel": one_of(f"one of {', '.join(map(repr, KERNELS))}", lambda value: value in KERNELS),
+        "degree": Rule(lambda _: "a number of at least 1", _of_polynomial(number(1.0))),
+        "coef0": Rule(lambda _: "a finite number", _of_polynomial(number())),
+        "gamma_": POSITIVE_NUMBER,
+        "n_columns_": whole(1),
+        "center_index_": PLACES,
+        "centers_": Rule(lambda sizes: f"{sizes['columns']} rows of finite numbers", _centers),
+    },
+    Precomputed: {"n_columns_": whole(1), "center_index_": PLACES},
+    Standardized: {
+        "mean_": one_of("finite numbers", lambda value: value.ndim == 1 and np.isfinite(value).all()),
+        "scale_": numbers(("inputs",), low=0.0, above=True),
+        "basis_": Rule(lambda sizes: f"a fitted basis of {sizes['inputs']} inputs", _fitted_basis),
+        "n_columns_": Rule(lambda sizes: f"{sizes['columns']}", lambda value, sizes: value == sizes["columns"]),
+    },
+    GatedKernel: {
+        "gamma_": POSITIVE_NUMBER,
+        "n_columns_": whole(1),
+        "center_index_": PLACES,
+        "mean_": one_of("finite numbers", lambda value: value.ndim == 1 and np.isfinite(value).all()),
+        "scale_": numbers(("inputs",), low=0.0, above=True),
+        "centers_": Rule(lambda sizes: f"{sizes['columns']} rows of finite numbers", _centers),
+        "gates_": numbers(("inputs",), low=0.0),
+    },
+}

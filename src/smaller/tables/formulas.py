@@ -1,0 +1,46 @@
+"""Text in CSV files that a spreadsheet would take for a formula (CSV injection): how it is written, and read back.
+
+A cell that begins with one of ``= + - @``, a tab or the end of a line is written with an apostrophe before it, which
+makes it text in a spreadsheet. Numbers stay as they are, negative ones too. Reading removes the apostrophe, so that a
+table that this package wrote is read back as it was; a cell that had such an apostrophe is written with one more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .columns import is_number
+
+FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")  # the last four are = + - @ in full width
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+def escaped(text: Any) -> Any:
+    """A text that no spreadsheet computes; what is no text stays as it is."""
+    if isinstance(text, str) and FORMULA.match(text) and not NUMBER.fullmatch(text):
+        return f"'{text}"
+    return text
+
+
+def unescaped(text: Any) -> Any:
+    """What `escaped` was given."""
+    return text[1:] if isinstance(text, str) and text.startswith("'") and FORMULA.match(text) else text
+
+
+def write_csv(frame, target=None, compression: str | None = None) -> str | None:
+    """Write a data frame without formulas, to a file; the text itself where there is none."""
+    return _changed(frame, escaped).to_csv(target, index=False, compression=compression)
+
+
+def as_read(frame):
+    """A data frame that was read from CSV, its names and texts as they were before they were written."""
+    return _changed(frame, unescaped)
+
+
+def _changed(frame, change):
+    frame = frame.copy(deep=False)
+    for name in frame.columns:
+        if not is_number(frame[name]):
+            frame[name] = frame[name].map(change, na_action="ignore")
+    return frame.rename(columns=change)

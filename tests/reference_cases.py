@@ -1,0 +1,54 @@
+"""Reference cases: inputs, and what independent programs found for them (tests/cases/README.md).
+
+A case lies in tests/cases; or, where its inputs are large or a data set that scikit-learn does not have, in the folder
+that the environment variable SMALLER_CASES names.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
+
+FOLDER = Path(__file__).parent / "cases"
+
+
+def standardised(load, bias=False):
+    X, y = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    X = np.column_stack([X, np.ones(len(X))]) if bias else X
+    return {"X": X, "y": y, "T": (y[:, None] == np.unique(y)).astype(float)}
+
+
+def of_unit_norm(load):
+    columns = [column - column.mean(axis=0) for column in load(return_X_y=True)]
+    X, y = (column / np.linalg.norm(column, axis=0) for column in columns)
+    return {"X": X, "y": y}
+
+
+# Inputs that scikit-learn has.
+BUILT_IN = {
+    "smlr_iris": lambda: standardised(load_iris),
+    "smlr_wine": lambda: standardised(load_wine),
+    "sbmlr_iris": lambda: standardised(load_iris),
+    "sbmlr_iris_bias": lambda: standardised(load_iris, bias=True),
+    "sbmlr_wine": lambda: standardised(load_wine),
+    "blasso_diabetes": lambda: of_unit_norm(load_diabetes),
+    "bounds_tables": dict,
+}
+
+
+def case(name):
+    """Inputs by their names, and the reference; the test is skipped where the case is not to be had."""
+    elsewhere = os.environ.get("SMALLER_CASES")
+    folder = FOLDER / name if (FOLDER / name).is_dir() else Path(elsewhere or "", name)
+    if not (folder / "reference.json").is_file() or (folder.parent != FOLDER and not elsewhere):
+        pytest.skip(f"the case {name} is not among tests/cases, and SMALLER_CASES names no folder that has it")
+    reference = json.loads((folder / "reference.json").read_text(encoding="utf-8"))
+    if folder.parent == FOLDER and name in BUILT_IN:
+        return BUILT_IN[name](), reference
+    with np.load(folder / "input.npz", allow_pickle=False) as archive:
+        return dict(archive), reference
