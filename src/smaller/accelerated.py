@@ -12,7 +12,7 @@ import numpy as np
 
 from .design import AcceleratedDesign, host
 from .likelihoods import Multinomial
-from .objective import FREE_TOLERANCE, Posterior
+from .objective import FREE_TOLERANCE, Fit, Posterior
 from .priors import ElasticNet
 
 
@@ -95,8 +95,17 @@ class AcceleratedPosterior(Posterior):
         G[-1] = left
         return G
 
-    def _with_offset(self, U) -> float:
-        return float(self.design.xp.sum(self.s[:, None] * U * self.offset))
+    def _weighed(self, U, F) -> float:
+        return float(self.design.xp.sum(self.s[:, None] * U * F))
+
+    def _lengths(self, fit: Fit) -> tuple[np.ndarray, np.ndarray | float, np.ndarray | float]:
+        xp, s = self.design.xp, self.s[:, None]
+
+        def length(A) -> np.ndarray:
+            return host(xp.sqrt(xp.sum(s * A * A, axis=0)))
+
+        offset = 0.0 if self.offset is None else length(self.offset)
+        return length(fit.U), length(fit.P * (1 - fit.P)), offset
 
     def hessian_on(self, P, active: np.ndarray) -> np.ndarray:
         """Second derivatives in the weights of a mask (m, k), class by class.

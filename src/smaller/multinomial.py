@@ -15,7 +15,7 @@ from .accelerated import AcceleratedPosterior
 from .basis import as_basis
 from .design import AcceleratedDesign, host
 from .distributed import LazySample, SummedPosterior, is_lazy, null_of, pose, solver_of
-from .encoding import centred_offset, one_hot, penalty_factors, split
+from .encoding import centred_offset, lowered, one_hot, penalty_factors, split_whole
 from .errors import EmptyModelWarning, FitInterrupted, Status, warn
 from .estimator import ClassificationModel, Sample
 from .likelihoods import Multinomial
@@ -23,7 +23,7 @@ from .objective import Posterior
 from .posterior_evidence import most_evident_ridge
 from .priors import ElasticNet
 from .selecting import Selector
-from .solvers import SOLVERS, Solution
+from .solvers import SOLVERS, Solution, begin
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")
@@ -130,8 +130,8 @@ class MultinomialModel(ClassificationModel):
         return solver(objective, start, self.tol, self.max_iter or iterations, **options)
 
     def _start(self, objective: Posterior, classes: np.ndarray) -> np.ndarray:
-        """Zeros, or the last fit's weights where they belong to a problem of the same shape."""
-        W = objective.start()
+        """Those of a fresh start, or the last fit's where they belong to a problem of the same shape."""
+        W = objective.start() if isinstance(objective, SummedPosterior) else begin(objective)
         d, k = objective.design.d, objective.k
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return W
@@ -148,11 +148,12 @@ class MultinomialModel(ClassificationModel):
 
     def _adopt(self, sample: Sample | LazySample, objective: Posterior, classes: np.ndarray, solution: Solution):
         d = sample.design.d
-        coef, intercept = split(solution.weights, objective, len(classes))
+        coef, intercept, gain = split_whole(solution.weights, objective, len(classes))
         self.classes_ = classes
         self._keep(sample, coef, intercept)
         self.n_iter_ = solution.n_iter
-        self.dual_gap_, self.violation_, self.objective_ = solution.gap, solution.violation, solution.objective
+        self.violation_ = solution.violation
+        self.objective_, self.dual_gap_ = map(float, lowered(solution.objective, solution.gap, gain))
         self.status_, self.history_ = solution.status.name.lower(), solution.history
         self.__dict__.pop("n_passes_", None)
         if isinstance(objective, SummedPosterior):

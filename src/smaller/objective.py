@@ -6,13 +6,14 @@ of convex priors; :class:`MixturePosterior` that of scale mixtures, on the weigh
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from . import _core
-from .design import Design, Moments
+from .design import Design, Moments, host
 from .likelihoods import Gaussian, Multinomial, Probit
 from .priors import ElasticNet, Mixture
 
@@ -27,6 +28,7 @@ class Point(NamedTuple):
     residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
     value: float
     gap: float  # relative duality gap; inf where the free columns are not fitted exactly
+    fresh: bool = False  # whether the scores were computed from W itself, not added up step by step
 
     @property
     def violation(self) -> float:
@@ -54,6 +56,12 @@ class Verdict(NamedTuple):
 
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
+
+# What rounding leaves of a product, relative to the lengths of its factors; a gap above COARSE does not notice.
+EPSILON, COARSE = 1e-15, 1e-2
+
+# Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
+NEGLIGIBLE = 1e-10
 
 # A learned noise below this fraction of the target's variance has collapsed: the model interpolates.
 COLLAPSED = 1e-12
@@ -208,14 +216,16 @@ class Posterior:
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
         """All that is known at W, for one pass over the design (two if the scores are not given).
 
-        Scores that were given must not be written to afterwards.
+        Scores that were given must not be written to afterwards. What is to be told to a user comes from scores that
+        are computed here, and its gap allows for rounding.
         """
+        fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)
         verdict = self.judge(W, fit.G)
         value = fit.loss + verdict.penalty
         smooth = fit.G + self.l2 * W if self.ridged else fit.G
-        gap = self._relative_gap(value, fit.U, fit.G, verdict)
-        return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap)
+        gap = self._relative_gap(W, value, fit, verdict, fresh)
+        return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap, fresh)
 
     def _fit(self, F: np.ndarray) -> Fit:
         P, loss = self.likelihood.fit(F, self.Y, self.s)
@@ -244,34 +254,95 @@ class Posterior:
         G[-1] = total
         return G
 
-    def _relative_gap(self, value: float, U: np.ndarray, G: np.ndarray, verdict: Verdict) -> float:
+    def _relative_gap(self, W: np.ndarray, value: float, fit: Fit, verdict: Verdict, careful: bool) -> float:
         if self.free_violation(verdict.residuals) > FREE_TOLERANCE:
             return np.inf
-        dual = max(self._dual(U, G, shrink) for shrink in verdict.shrinkages)
-        return max(0.0, value - dual) / max(abs(value), np.finfo(float).tiny)
+        known = self._known_part(W, fit)
+
+        def gap(shrinkages: Iterable[float]) -> float:
+            dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in shrinkages)
+            return max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total)
+
+        found = gap(verdict.shrinkages)
+        if not careful or found > COARSE or not self.l1.any():
+            return found
+        most = (np.abs(fit.G) + self._rounding(W, fit)) / np.where(self.l1 > 0, self.l1, np.inf)
+        most = 1.0 / max(1.0, float(most[self.l2 == 0].max(initial=1.0)))
+        return gap(min(shrink, most) for shrink in verdict.shrinkages)
+
+    def _known_part(self, W: np.ndarray, fit: Fit) -> float:
+        """sum s U.offset, as sum s U.F - G.W over the penalised weights.
+
+        The dual so holds the free weights where they are: what little is left of their gradient would else be
+        multiplied by weights that may be large.
+        """
+        return self._weighed(fit.U, fit.F) - float((fit.G * W)[~self.free].sum())
+
+    def _rounding(self, W: np.ndarray, fit: Fit) -> np.ndarray:
+        """What rounding may have done to each entry of the gradient of the loss, (m, k).
+
+        That of the products with the residuals, and that of the scores, which the means repeat.
+        """
+        residual, curvature, offset = self._lengths(fit)
+        moments = self.moments
+        span = np.sqrt(moments.spread if self.design.intercept else moments.second(self.total))
+        if self.design.intercept:
+            span[-1] = np.sqrt(self.total)
+        size = (span @ np.abs(W) + offset) / np.sqrt(self.total)
+        return EPSILON * np.outer(span, residual + size * curvature)
+
+    def _lengths(self, fit: Fit) -> tuple[np.ndarray, np.ndarray | float, np.ndarray | float]:
+        """Weighted lengths, column by column, of the residuals, of the curvatures and of the offset."""
+        s = self.s
+        curved = fit.P * (1 - fit.P) if isinstance(self.likelihood, Multinomial) else 1.0 / self.likelihood.noise
+        curvature = np.sqrt(s @ np.square(np.broadcast_to(curved, fit.U.shape)))
+        offset = 0.0 if self.offset is None else np.sqrt(s @ np.square(self.offset))
+        return np.sqrt(s @ np.square(fit.U)), curvature, offset
 
     def free_violation(self, residuals: np.ndarray) -> float:
         """The largest KKT residual of a weight without a penalty."""
         return float(residuals.ravel()[self.free_places].max(initial=0.0))
 
-    def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float) -> float:
-        """-sum s f*(rho U) + rho sum s U.offset - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
-        dual = -self.likelihood.conjugate(U, self.Y, self.s, shrink)
-        if self.offset is not None:
-            dual += shrink * self._with_offset(U)
+    def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float, known: float) -> float:
+        """-sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
+        dual = -self.likelihood.conjugate(U, self.Y, self.s, shrink) + shrink * known
         if self.ridged:
             quadratic = self.l2 > 0
             excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
             dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
         return dual
 
-    def _with_offset(self, U: np.ndarray) -> float:
-        """sum s U.offset."""
-        return float(self.s @ (U * self.offset).sum(axis=1))
+    def _weighed(self, U: np.ndarray, F: np.ndarray) -> float:
+        """sum s U.F."""
+        return float(self.s @ (U * F).sum(axis=1))
 
     def mean_curvature(self, P: np.ndarray) -> np.ndarray | float:
         """The mean second derivative of a row's loss in each score, (k,), or the same for all."""
         return (self.s @ (P * (1 - P)) if P.shape else 1.0) / self.total
+
+    def largest_curvature(self, rows: np.ndarray) -> np.ndarray:
+        """What the second derivative of the loss in a weight of these rows never exceeds: sum s x^2, or a quarter."""
+        only_intercept = len(rows) == 1 and rows[0] == self.design.d
+        second = np.array([self.total]) if only_intercept else self.moments.second(self.total)[rows]
+        return second / (4.0 if isinstance(self.likelihood, Multinomial) else self.likelihood.noise)
+
+    def tempered(self, factor: float) -> Posterior:
+        """The problem whose weights are W / factor where offset and scores are divided by it: the same for factor 1.
+
+        Its loss is ``factor log sum exp(F / factor)``, as smooth as small offsets make it, and within ``factor log m``
+        of the original for each sample; the L1 term is what it was.
+        """
+        other = self.with_prior(self.prior.with_ridge(factor * self.prior.l2))
+        other.offset = None if self.offset is None else self.offset / factor
+        other._last = []
+        return other
+
+    def farthest(self) -> float:
+        """The largest offset, less what the intercepts of :meth:`start` take out."""
+        if self.offset is None:
+            return 0.0
+        b = self.start()[-1] if self.design.intercept else np.zeros(self.k)
+        return float(np.abs(host(self.offset) + b).max(initial=0.0))
 
     def largest_strength(self, point: Point) -> float:
         """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight
 from .design import as_design, host, on_device
 from .device import checked_tensor, columns_of, rows_of
 from .distributed import is_lazy, null_of
-from .encoding import centred_offset, split, split_sparsely
+from .encoding import centred_offset, lowered, split, split_sparsely
 from .estimator import Sample
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
 from .objective import Posterior
@@ -129,7 +129,7 @@ def _trail(model, objective: Posterior, grid: np.ndarray) -> Trail:
 
 def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, trail: Trail) -> Path:
     unit = objective.with_prior(objective.prior.with_strength(1.0))
-    solution, column, coefs, intercepts = split_sparsely(
+    solution, column, coefs, intercepts, gains = split_sparsely(
         trail.counts, trail.places, trail.values, unit, len(classes), grid
     )
     rows = intercepts.shape[1]
@@ -137,14 +137,15 @@ def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, trail:
     row, size = solution[kept] * rows + klass, len(grid) * rows
     order = np.argsort(row, kind="stable") if rows > 1 else slice(None)
     starts = np.append(0, np.cumsum(np.bincount(row, minlength=size)))
+    objectives, gaps = lowered(trail.objectives, trail.gaps, gains)
     return Path(
         lams=grid,
         weights=sparse.csr_array(
             (coefs[kept, klass][order], column[kept][order], starts), shape=(size, objective.design.d)
         ),
         intercepts=intercepts,
-        objectives=trail.objectives,
-        dual_gaps=trail.gaps,
+        objectives=objectives,
+        dual_gaps=gaps,
         violations=trail.violations,
         n_kept=np.bincount(solution[coefs.any(axis=1)], minlength=len(grid)),
         classes=classes,

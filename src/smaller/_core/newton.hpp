@@ -138,6 +138,7 @@ private:
     static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
+    static constexpr double FARTHEST = 1e6;    // in one step, an intercept
     static constexpr double UNKNOWN = -1.0;
     static constexpr int MAX_SWEEPS = 1000, MAX_GRAM_SWEEPS = 50;
     static constexpr size_t SWEEPS_PER_FACTOR = 8, MAX_REST = 24;  // of a Hessian, for each so many rows of its Cholesky factor
@@ -244,19 +245,17 @@ private:
             for (size_t l = 0; l < k; ++l) db[l] = -gb[l];
             forward(corner.data(), db.data(), k);
             backward(corner.data(), db.data(), k);
-            for (size_t l = 0; l < k; ++l) {
-                b[l] += db[l];
-                for (size_t i = 0; i < n; ++i) F[l * n + i] += db[l];
-            }
+            // Where every row is certain the curvature says nothing, and its step would lose the digits of the scores.
+            for (size_t l = 0; l < k; ++l)
+                if (!(std::abs(db[l]) <= FARTHEST)) return moved;
+            for (size_t l = 0; l < k; ++l)
+                for (size_t i = 0; i < n; ++i) trial_F[l * n + i] = F[l * n + i] + db[l];
             std::fill(d.begin(), d.end(), 0.0);
-            const double value = means(F, D.Y, D.s, n, k, D.family, P.data()) + penalty(0.0);
-            if (!(value <= objective * (1.0 + 1e-12))) {  // too far from the optimum for Newton's step
-                for (size_t l = 0; l < k; ++l) {
-                    b[l] -= db[l];
-                    for (size_t i = 0; i < n; ++i) F[l * n + i] -= db[l];
-                }
-                return true;
-            }
+            const double value = means(trial_F.data(), D.Y, D.s, n, k, D.family, trial_P.data()) + penalty(0.0);
+            if (!(value <= objective * (1.0 + 1e-12))) return moved;  // too far from the optimum for Newton's step
+            for (size_t l = 0; l < k; ++l) b[l] += db[l];
+            std::copy(trial_F.begin(), trial_F.end(), F);
+            P.swap(trial_P);
             objective = value;
         }
     }
@@ -515,9 +514,9 @@ private:
                 const double *p = &kept.P[l * n], *po = &kept.P[other * n];
                 for (size_t i = 0; i < n; ++i) weight[i] = other == l ? q[l * n + i] : -D.s[i] * p[i] * po[i];
                 block.assign((end - begin) * (to - from), 0.0);
-                X.cross({&left[begin], end - begin}, {&column[from], to - from}, all && other == l, weight.data(), block.data(), to - from);
+                X.cross({left.data() + begin, end - begin}, {column.data() + from, to - from}, all && other == l, weight.data(), block.data(), to - from);
                 for (size_t r = begin; r < end; ++r)
-                    std::copy_n(&block[(r - begin) * (to - from)], to - from, &H[rows[r] * a + from]);
+                    std::copy_n(block.data() + (r - begin) * (to - from), to - from, H.data() + rows[r] * a + from);
                 for (size_t r = begin; r < end && D.intercept; ++r) border[rows[r] * k + other] = X.dot(left[r], weight.data());
                 for (size_t e = from; e < to && D.intercept && all && other != l; ++e) border[e * k + l] = X.dot(column[e], weight.data());
             }

@@ -16,6 +16,7 @@ SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
 MAX_SWEEPS = 1000
 SETTLED = 1e-12  # an intercept this good is left for _settle_intercepts
 ROUNDING = 1e-13  # sweeps cannot settle a model better than this
+FARTHEST = 1e6  # in one step, an intercept
 
 
 class _Columns:
@@ -171,6 +172,9 @@ def _settle_intercepts(b, F, Y, s, family, P):
         # Equal shifts of all classes change nothing: their curvature may be anything positive.
         H += np.trace(H) / len(b) ** 2 if family == SYMMETRIC else 0.0
         change = -np.linalg.solve(H + (1e-14 * np.trace(H) + 1e-300) * np.eye(len(b)), gradient)
+        # Where every row is certain the curvature says nothing, and its step would lose the digits of the scores.
+        if not np.abs(change).max() <= FARTHEST:
+            return
         value = means(F + change, Y, s, family, P)
         if not value <= loss + 1e-12 * abs(loss):  # too far from the optimum for Newton's step
             return

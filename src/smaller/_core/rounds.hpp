@@ -47,11 +47,14 @@ public:
     static constexpr double FARTHEST = 2.0;       // times the last step of the strength: so far are weights foretold
     static constexpr double UNKNOWN = std::numeric_limits<double>::infinity(), ROUNDING = 1e-12;
     static constexpr double SERVES = 2.0;         // steps of a path, a Hessian
+    static constexpr double EPSILON = 1e-15;      // what rounding leaves of a product, relative to the lengths of its factors
+    static constexpr double DRIFT = 1e-12;        // of scores that were added up step by step, from those of their weights
+    static constexpr double NEGLIGIBLE = 1e-10;   // nats for each sample: a gap is relative to the objective, or to this
 
     Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
         : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
           inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k),
-          total_s(sum(data.s, n)), shrunk(k), way(k, UNKNOWN) {
+          ones(n, 1.0), total_s(sum(data.s, n)), shrunk(k), way(k, UNKNOWN) {
         for (size_t t = 0; t < inner; ++t)
             if (Q.W[t] != 0.0) support.push_back(t);
     }
@@ -94,6 +97,7 @@ private:
         Ending out;
         began = std::chrono::steady_clock::now();
         chosen.clear();
+        if (!known) refresh();
         look(known);
         settle();
         for (;; ++out.iterations) {
@@ -110,7 +114,8 @@ private:
             if (out.iterations == rule.max_iter) return out;
             const bool settled = choose(first ? screen : 1.0) || (first && screen < 1.0);
             const bool small = 2 * chosen.size() < inner;
-            const double fraction = settled ? std::clamp(rule.share * rule.tol / gap, 1e-9, 0.1) : small ? rule.roughly : 0.1;
+            const double enough = gap > 0.0 ? rule.share * rule.tol / gap : 1.0;
+            const double fraction = settled ? std::clamp(enough, 1e-9, 0.1) : small ? rule.roughly : 0.1;
             const double before = violation, was = value;
             if (first && ahead > 0.0) extrapolate();
             const Outcome step = solve(fraction * violation);
@@ -131,12 +136,13 @@ private:
     const Rule rule;
     std::function<void()> poll;
     size_t n, k, inner, size;
-    std::vector<double> P, U, R;
+    std::vector<double> P, U, R, ones;
     // Where W is not 0, where |G| exceeds exact * l1, and where G is known already; intercepts aside.
     std::vector<size_t> support, near, fresh;
     double lam = 0.0, exact = 1.0, ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
     bool last_one = true;
     std::vector<double> length, reach, shrunk, way, were;  // see measure
+    std::vector<double> spans;                             // of single columns, see span; negative: not known yet
     Hessian hessian;
     std::vector<std::int64_t> chosen, previous, feature, klass;
     std::chrono::steady_clock::time_point began;
@@ -146,6 +152,74 @@ private:
     bool along_a_path() const { return begins.size() > 1 || !last_one; }
     double l1(size_t t) const { return lam * Q.unit[t]; }
 
+    // F = Phi W + b of the weights as they are: a certificate is never read from scores that were added up step by step.
+    // Returns how far those were off.
+    double refresh() {
+        std::vector<double> now(n * k, 0.0);
+        for (const size_t t : support) X.add(t / k, Q.W[t], &now[t % k * n]);
+        double drift = 0.0, largest = 1.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double b = D.intercept ? Q.W[inner + l] : 0.0;
+            for (size_t i = l * n; i < (l + 1) * n; ++i) {
+                now[i] += b;
+                drift = std::max(drift, std::abs(now[i] - Q.F[i]));
+                largest = std::max(largest, std::abs(now[i]));
+            }
+        }
+        std::copy(now.begin(), now.end(), Q.F);
+        return drift / largest;
+    }
+
+    // The length of a column, centred where there is an intercept.
+    double span(size_t j) {
+        if (!length.empty()) return length[j];
+        if (spans.empty()) spans.assign(Q.d, -1.0);
+        if (spans[j] < 0.0) spans[j] = measured(j);
+        return spans[j];
+    }
+
+    double measured(size_t j) const {
+        const double mean = D.intercept ? X.dot(j, ones.data()) / n : 0.0;
+        return std::sqrt(X.spread(j, mean, ones.data(), n));
+    }
+
+    // Times the length of a column, what rounding may have done to its entry of G, for each class: the rounding of the product
+    // with the residuals, and that of the scores, which the means repeat.
+    std::vector<double> rounding() {
+        std::vector<double> out(k, 0.0), size(k, 0.0), terms(n);
+        for (const size_t t : support) size[t % k] += std::abs(Q.W[t]) * span(t / k) / std::sqrt(static_cast<double>(n));
+        for (size_t l = 0; l < k; ++l) {
+            const double *u = &U[l * n], *p = &P[l * n];
+            if (D.intercept) size[l] += std::abs(Q.W[inner + l]);
+            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * u[i];
+            const double residuals = dot(terms.data(), terms.data(), n);
+            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * p[i] * (1.0 - p[i]);
+            out[l] = EPSILON * (std::sqrt(residuals) + size[l] * std::sqrt(dot(terms.data(), terms.data(), n)));
+        }
+        return out;
+    }
+
+    // sum s U.F - G.W, 0 but for what is left of the gradient in the intercepts, which the dual holds where they are.
+    double known_part() const {
+        std::vector<double> terms(n);
+        double total = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * U[l * n + i];
+            total += dot(terms.data(), Q.F + l * n, n);
+        }
+        for (const size_t t : support) total -= Q.G[t] * Q.W[t];
+        return total;
+    }
+
+    // What makes G, and what rounding may have hidden of it, feasible for the dual.
+    double shrinkage() {
+        const std::vector<double> error = rounding();
+        double most = 1.0;
+        for (const auto* part : {&near, &support})
+            for (const size_t t : *part) most = std::max(most, (std::abs(Q.G[t]) + error[t % k] * span(t / k)) / l1(t));
+        return 1.0 / most;
+    }
+
     // Everything the objective says at (W, F).
     void look(bool known) {
         const double loss = means(Q.F, D.Y, D.s, n, k, D.family, P.data());
@@ -153,7 +227,6 @@ private:
         if (!known) pull();
         violation = 0.0;
         for (const size_t t : near) violation = std::max(violation, std::abs(Q.G[t]) / l1(t) - 1.0);
-        const double shrink = 1.0 / (1.0 + violation);  // makes G feasible for the dual
         double penalty = 0.0;
         for (const size_t t : support) {
             penalty += l1(t) * std::abs(Q.W[t]);
@@ -163,8 +236,10 @@ private:
         value = loss + penalty;
         gap = std::numeric_limits<double>::infinity();
         if (free_violation() > rule.free_tolerance) return;
-        const double dual = -negentropy(U.data(), D.Y, D.s, shrink, n, k, D.family == REFERENCE);
-        gap = std::max(0.0, value - dual) / std::max(std::abs(value), std::numeric_limits<double>::min());
+        const double shrink = shrinkage();
+        double dual = -negentropy(U.data(), D.Y, D.s, shrink, n, k, D.family == REFERENCE);
+        dual += shrink * known_part();
+        gap = std::max(0.0, value - dual) / std::max(std::abs(value), NEGLIGIBLE * total_s);
     }
 
     double free_violation() const {
@@ -210,11 +285,9 @@ private:
     // The bound is shrunk * (reach + length * way), in the units of the residuals when all of G was computed last.
     // Columns are centred where there is an intercept: residuals then sum to 0.
     void measure() {
-        const std::vector<double> ones(n, 1.0);
-        for (size_t j = 0; j < Q.d; ++j) {
-            const double mean = D.intercept ? X.dot(j, ones.data()) / n : 0.0;
-            length.push_back(std::sqrt(X.spread(j, mean, ones.data(), n)));
-        }
+        std::vector<double> each(Q.d);
+        for (size_t j = 0; j < Q.d; ++j) each[j] = measured(j);
+        length.swap(each);
         reach.resize(inner);
         were.resize(n * k);
     }
@@ -267,6 +340,7 @@ private:
             Hessian none;
             Newton<Columns> solver(X, D, empty, Q.W + inner, Q.F, none, poll);
             solver.run(0.1 * before, rule.max_steps, rule.forcing);
+            refresh();
             look(false);
             if (!(free_violation() < before)) return;
         }
@@ -350,13 +424,15 @@ private:
             const size_t t = feature[c] * k + klass[c];
             Q.W[t] = w[c];
             if (w[c] != 0.0) support.push_back(t);
-            if (out.current) {
-                Q.G[t] = solver.slopes()[c];
-                fresh.push_back(t);
-            }
         }
         std::sort(support.begin(), support.end());
         if (D.intercept) std::copy_n(b.data(), k, Q.W + inner);
+        const bool same = refresh() <= DRIFT;
+        for (size_t c = 0; c < a && same && out.current; ++c) {
+            const size_t t = feature[c] * k + klass[c];
+            Q.G[t] = solver.slopes()[c];
+            fresh.push_back(t);
+        }
         return out;
     }
 

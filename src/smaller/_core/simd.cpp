@@ -324,15 +324,15 @@ SIMD static double softmax(const double* __restrict F, const double* __restrict 
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t last = std::min(n, first + BLOCK);
         EXPONENTIATE_BLOCK
-        const double *here = s + first, *tops = top;
+        const double *here = s + first, *above = top;
         loss += sum_of_logs(total, here, last - first);
-        loss += total_of(last - first, [=](size_t i) { return here[i] * tops[i]; });
         for (size_t i = 0; i < last - first; ++i) total[i] = 1.0 / total[i];
         for (size_t l = 0; l < k; ++l) {
             const double *y = Y + l * n + first, *f = F + l * n + first;
             for (size_t i = first; i < last; ++i) e[l * n + i] *= total[i - first];
-            loss -= total_of(last - first, [=](size_t i) { return here[i] * y[i] * f[i]; });
+            for (size_t i = 0; i < last - first; ++i) top[i] -= y[i] * f[i];  // row by row: large scores lose no digits
         }
+        loss += total_of(last - first, [=](size_t i) { return here[i] * above[i]; });
     }
     return loss;
 }

@@ -12,6 +12,7 @@ from ..encoding import one_hot
 from ..likelihoods import Multinomial
 from ..objective import Posterior
 from ..priors import ElasticNet
+from ..solvers.begin import begin
 from ..solvers.newton import newton
 from .measuring import Draw
 
@@ -37,7 +38,7 @@ class DrawnRows:
         """The optimum on these rows, nearly."""
         design = as_design(self.Z, self.intercept)
         objective = Posterior(design, self.Y, self.likelihood, prior, self.s, self.offset)
-        return newton(objective, objective.start(), GUESS, 20).weights
+        return newton(objective, begin(objective), GUESS, 20).weights
 
     def curvature(self, W: np.ndarray, columns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The Hessian at W (intercepts of centred columns) as a function of a change of some rows of W."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from . import bound, componentwise, newton
+from .begin import begin
 from .lasso import em, screened_noise, universal_strength
 from .path import null_point, solve_path
 from .reweighted import Spread, reweighted, spread
@@ -31,6 +32,7 @@ __all__ = [
     "Start",
     "Step",
     "Trail",
+    "begin",
     "em",
     "null_point",
     "reweighted",

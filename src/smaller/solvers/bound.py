@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import pinvh
 
-from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
 from .extrapolation import ROUNDING, Extrapolation
-from .smooth import settle, solve_semidefinite
+from .smooth import confirm, settle, solve_semidefinite
 from .solution import History, Solution
 
 NEGLIGIBLE = 1e-10  # a weight this small beside the largest is on its way to zero
@@ -32,9 +31,9 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
     surrogate = (_Sparse if objective.l1.any() else _Smooth)(objective)
     point = settle(objective, W, tol)
     history.note(point)
-    values, status, relaxation = [point.value], Status.MAX_ITER, 1.0
+    values, relaxation = [point.value], 1.0
     if point.gap <= tol:
-        return history.solution(point, Status.CONVERGED, 0, objectives=values)
+        return history.solution(point, tol, 0, objectives=values)
     W, F, value = surrogate.start(point)
     for iteration in range(1, max_iter + 1):
         D = surrogate.step(W, F) if iteration % 2 else surrogate.face_step(W, F)
@@ -53,10 +52,11 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
             point = settle(objective, W, tol, F)
             history.note(point)
             if point.gap <= tol:
-                status = Status.CONVERGED
-                break
+                point = confirm(objective, point, tol)
+                if point.gap <= tol:
+                    break
             W, F, value = surrogate.revive(point)
-    return history.solution(point, status, iteration, objectives=values)
+    return history.solution(point, tol, iteration, objectives=values)
 
 
 class _Surrogate:

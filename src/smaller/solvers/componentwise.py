@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Posterior
 from .extrapolation import Extrapolation
-from .smooth import settle
+from .smooth import confirm, settle
 from .solution import History, Solution
 
 DECAY = 0.9
@@ -34,9 +33,9 @@ def componentwise(
     point = settle(objective, W, tol)
     history.note(point)
     W, F, value = point.W.copy(), point.F.copy(order="F"), point.value
-    values, age, status = [value], 0, Status.MAX_ITER
+    values, age = [value], 0
     if point.gap <= tol:
-        return history.solution(point, Status.CONVERGED, 0, objectives=values)
+        return history.solution(point, tol, 0, objectives=values)
     for iteration in range(1, max_iter + 1):
         visit = (sweep.weights(W) != 0) | (rng.random(sweep.size) < DECAY**age)
         sweep(W, F, visit)
@@ -46,11 +45,12 @@ def componentwise(
         if iteration % SWEEPS_PER_CHECK == 0 or iteration == max_iter:
             point = settle(objective, W, tol, F)
             history.note(point)
-            W, F, age = point.W.copy(), point.F.copy(order="F"), 0
             if point.gap <= tol:
-                status = Status.CONVERGED
-                break
-    return history.solution(point, status, iteration, objectives=values)
+                point = confirm(objective, point, tol)
+                if point.gap <= tol:
+                    break
+            W, F, age = point.W.copy(), point.F.copy(order="F"), 0
+    return history.solution(point, tol, iteration, objectives=values)
 
 
 class _Sweep:

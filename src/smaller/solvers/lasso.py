@@ -200,4 +200,4 @@ def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Soluti
     constant = mixed.total / 2 * np.log(mixed.likelihood.noise)
     history.steps = [*(step._replace(objective=step.objective - constant) for step in steps), *history.steps]
     missed = Status.MAX_ITER if n_iter >= max_iter else Status.STALLED
-    return history.solution(point, Status.CONVERGED if point.gap <= tol else missed, n_iter)
+    return history.solution(point, tol, n_iter, missed)

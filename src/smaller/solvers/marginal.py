@@ -182,8 +182,9 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
         problem = objective.with_prior(objective.prior.with_strength(lam))
         point = settle(problem, W, tol, F)
         criteria.append(point.value - lam * S + N * float(np.log(S)) if N else np.inf)
-        if point.gap <= tol or not N:
+        if not N:
             status = Status.CONVERGED
+        if point.gap <= tol or not N:
             break
         at = _steepest_weight(problem, point, rest)
         if at is None:
@@ -191,7 +192,8 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
             continue
         W, F = _single_step(problem, point, *at)
     history.note(point)
-    return history.solution(point, status, len(criteria) - 1, lam=lam, criteria=criteria)
+    history.objective = problem
+    return history.solution(point, tol, len(criteria) - 1, status, lam=lam, criteria=criteria)
 
 
 def _steepest_weight(problem: Posterior, point: Point, rest: float) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..errors import Status
 from ..objective import FREE_TOLERANCE, Point, Posterior
-from .smooth import settle, smooth
+from .smooth import confirm, settle, smooth
 from .solution import History, Solution, Step, Trail
 
 SMALLEST_WORKING_SET = 64
@@ -60,17 +60,17 @@ def newton(
     point = settle(objective, W, tol, F)
     chosen = np.empty(0, dtype=np.intp)
     sweeps = 0
-    status = Status.MAX_ITER
+    missed = Status.MAX_ITER
     for iteration in range(max_iter + 1):
         history.note(point)
         if point.gap <= tol and (iteration > 0 or screen >= 1.0):
-            status = Status.CONVERGED
             polished = _polish(objective, point, tol, settle, solve) if exact or tol <= CAREFUL else point
-            if polished is not point:
-                point = polished
+            point = confirm(objective, polished, tol, settle)
+            if polished is not point or not point.fresh:
                 history.steps.pop()
                 history.note(point)
-            break
+            if point.gap <= tol:
+                break
         if iteration == max_iter:
             break
         previous = chosen
@@ -78,16 +78,17 @@ def newton(
         # A working set that had to grow will not be the last: no need to solve it well. One that was screened will be.
         settled = screen < 1.0 if iteration == 0 else np.isin(chosen, previous, assume_unique=True).all()
         small = 2 * len(chosen) < objective.design.d * objective.k
-        fraction = np.clip(share * tol / point.gap, 1e-9, 0.1) if settled else ROUGHLY if small else 0.1
+        enough = share * tol / point.gap if point.gap > 0 else 1.0
+        fraction = np.clip(enough, 1e-9, 0.1) if settled else ROUGHLY if small else 0.1
         W, F, swept, stalled = solve(point, chosen, fraction * point.violation)
         sweeps += swept
         before = point
         point = settle(objective, W, tol, F)
         if stalled and point.violation >= 0.5 * before.violation and point.value >= before.value * (1 - 1e-12):
             history.note(point)
-            status = Status.CONVERGED if point.gap <= tol else Status.STALLED
+            missed = Status.STALLED
             break
-    return history.solution(point, status, iteration, sweeps=sweeps)
+    return history.solution(confirm(objective, point, tol, settle), tol, iteration, missed, sweeps=sweeps)
 
 
 NONE, ONCE = np.empty(0, dtype=np.uint8), np.ones(1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..objective import Point, Posterior
+from .begin import begin, null_start
 from .newton import compiled_rounds, newton
 from .smooth import settle
 from .solution import Solution, Trail
@@ -15,7 +16,7 @@ from .solution import Solution, Trail
 
 def null_point(objective: Posterior) -> Point:
     """The optimum when every penalised weight is 0: what remains are the intercept and the free columns."""
-    return settle(objective, objective.start(), 1e-10)
+    return settle(objective, null_start(objective), 1e-10)
 
 
 def solve_path(
@@ -27,7 +28,8 @@ def solve_path(
     solve: Callable[..., Solution] = newton,
 ) -> Trail:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
-    W = objective.start() if W is None else W
+    if W is None:
+        W = begin(objective.with_prior(objective.prior.with_strength(float(lams[0]))))
     unit = objective.with_prior(objective.prior.with_strength(1.0))
     if _core.rounds is not None and solve is newton and unit.plain and np.min(lams, initial=1.0) > 0:
         return compiled_rounds(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))

@@ -17,6 +17,9 @@ from .solution import History, Solution
 DIRECT = 1500
 LAST_RESORT = 6000
 ROUNDING = 1e-13
+CONFIRMATIONS = 4
+LEAST = 1e-12  # of its bound, the curvature of a weight: rows that are certain have none
+HALVINGS = 60
 
 
 def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
@@ -27,16 +30,18 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
     every = np.arange(objective.shape[0])
     for _ in range(max_iter):
         if point.violation <= tol and point.gap <= tol:
-            break
+            point = confirm(objective, point, tol)
+            if point.gap <= tol:
+                break
         moved = step(objective, point, every)
         if moved is None:
-            point = settle(objective, point.W, tol, point.F)
+            point = confirm(objective, settle(objective, point.W, tol, point.F), tol)
             break
         point = moved
         history.note(point)
     iterations = len(history.steps) - 1
     missed = Status.MAX_ITER if iterations == max_iter else Status.STALLED
-    return history.solution(point, Status.CONVERGED if point.gap <= tol else missed, iterations)
+    return history.solution(point, tol, iterations, missed)
 
 
 def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None = None) -> Point:
@@ -49,6 +54,15 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
         if moved is None:
             break
         point = moved
+    return point
+
+
+def confirm(objective: Posterior, point: Point, tol: float, settle: Callable[..., Point] = settle) -> Point:
+    """A point that seems to be the optimum, as its weights alone tell it; free weights are fitted again if need be."""
+    for _ in range(CONFIRMATIONS):
+        if point.fresh or not point.gap <= tol:
+            break
+        point = settle(objective, point.W, tol)
     return point
 
 
@@ -76,7 +90,7 @@ def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Cal
         # The gain drowns in the rounding of the objective; the step is worth taking if the gradient falls.
         moved = objective.at(point.W + D, point.F + E)
         return moved if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max() else None
-    for length in (0.5 ** np.arange(30)).tolist():
+    for length in (0.5 ** np.arange(HALVINGS)).tolist():
         W, F = point.W + length * D, point.F + length * E
         if objective.value(W, F) <= point.value + 1e-4 * length * slope:
             return objective.at(W, F)
@@ -87,6 +101,7 @@ def _direct(
     objective: Posterior, point: Point, rows: np.ndarray, smooth_weights: np.ndarray, G: np.ndarray
 ) -> np.ndarray:
     H = objective.hessian(point.P, rows)
+    H.flat[:: len(H) + 1] += LEAST * np.tile(objective.largest_curvature(rows), objective.k)
     if isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference:
         _pin_shifts(H, objective.k, np.flatnonzero((smooth_weights & (objective.l2[rows] == 0)).all(axis=1)))
     keep = np.flatnonzero(smooth_weights.T.ravel())

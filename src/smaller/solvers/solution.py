@@ -131,8 +131,20 @@ class History:
         seconds = time.perf_counter() - self.began
         self.steps.append(Step(point.value, point.violation, point.gap, support, seconds))
 
-    def solution(self, point: Point, status: Status, n_iter: int, **extra: Any) -> Solution:
-        """The end, after so many iterations as the solver counts them; a maximum that does not exist is not reached."""
+    def solution(
+        self, point: Point, tol: float, n_iter: int, missed: Status = Status.MAX_ITER, **extra: Any
+    ) -> Solution:
+        """The end, after so many iterations as the solver counts them: the one place that says *converged*.
+
+        What it says of the weights is computed from them alone, whatever scores the solver had added up on the way;
+        `missed` is how a solver ended that has not reached tol. A maximum that does not exist is not reached.
+        """
+        claimed = point.gap <= tol
+        if not point.fresh:
+            point = self.objective.at(point.W)
+            self.steps[-1:] = []
+            self.note(point)
+        status = Status.CONVERGED if point.gap <= tol else Status.STALLED if claimed else missed
         if separates(self.objective, point.P):
             status, point = Status.SEPARABLE, point._replace(gap=np.inf)
         return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)

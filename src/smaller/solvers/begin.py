@@ -1,0 +1,43 @@
+"""Where a fit begins: at weights of zero, or, where offsets are large, near the optimum.
+
+Rows with large offsets are certain of their class: there the likelihood has no curvature, and Newton's steps no length.
+The same problem with offsets and scores divided by a large number has curvature everywhere; from its optimum the
+divisor goes down to 1, and the optimum changes little each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..likelihoods import Multinomial
+from ..objective import Posterior
+from .newton import newton
+from .smooth import settle
+
+FAR = 30.0  # an offset from which on a row is certain
+NEAR = 10.0  # what the largest becomes in the first problem
+SHORTER = 4.0  # times, from one divisor to the next
+ROUGHLY, FEW = 1e-2, 30  # accuracy and iterations of the problems on the way
+
+
+def begin(objective: Posterior) -> np.ndarray:
+    """Weights to begin with."""
+    return _approached(objective, lambda problem, W: newton(problem, W, ROUGHLY, FEW).weights)
+
+
+def null_start(objective: Posterior) -> np.ndarray:
+    """Weights to begin with where those under a penalty are to stay at 0."""
+    return _approached(objective, lambda problem, W: settle(problem, W, ROUGHLY).W)
+
+
+def _approached(objective: Posterior, solve: Callable[[Posterior, np.ndarray], np.ndarray]) -> np.ndarray:
+    W, far = objective.start(), objective.farthest()
+    if not far > FAR or not isinstance(objective.likelihood, Multinomial):
+        return W
+    divisor = far / NEAR
+    while divisor > 1.0:
+        W = divisor * solve(objective.tempered(divisor), W / divisor)
+        divisor /= SHORTER
+    return W
