@@ -9,7 +9,7 @@ import smaller
 
 # From the ground up. A name is a module or a sub-package of smaller; a new one gets its place here.
 LAYERS = [
-    {"errors", "atomic"},
+    {"errors", "atomic", "progress"},
     {"_core"},
     {"design"},
     {"device"},

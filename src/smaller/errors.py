@@ -46,7 +46,9 @@ class Status(Enum):
         "scale the columns of X"
     )
     WANDERING = (
-        "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
+        "the strength still moved at lam={lam:.4g} after {n_iter} L1 fits or single steps (the limit is max_iter, or "
+        "50 + 5 max_iter passes over the data); the weights are those of this strength, to a relative duality gap of "
+        "{gap:.1e}; raise max_iter, or raise tol"
     )
     INTERRUPTED = "the cluster was lost after {n_iter} passes over the data; fit again with warm_start=True to go on"
     JUMP = (
