@@ -3,6 +3,7 @@
 # ruff: noqa: E402  (the imports below need what is checked for first)
 
 import gzip
+import io
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ pytest.importorskip("rich")
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
+from rich.console import Console
 from scipy import sparse
 from scipy.stats import norm
 from sklearn.datasets import dump_svmlight_file, load_iris
@@ -30,8 +32,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Bunch
 
 import smaller
-from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision
-from smaller.cli import run
+from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision, progress
+from smaller.cli import run, terminal
 from smaller.cli.options import costs, priors
 from smaller.persist import load_with_notes
 from smaller.ranking import advice, calibration_error, candidates, cross_validated, task_of
@@ -765,3 +767,11 @@ def test_the_commands_that_the_documentation_shows_work(commands, capsys, monkey
         pytest.importorskip(package)
     for command in commands:
         smaller_command(command, capsys)
+
+
+def test_progress_shows_what_a_fit_tells(monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr(terminal, "err", Console(file=screen, force_terminal=True, width=100))
+    with terminal.working("Fitting"):
+        progress.tell("L1 fit 7 [3 weights]")
+    assert "Fitting, L1 fit 7 [3 weights]" in screen.getvalue()

@@ -9,7 +9,7 @@ import smaller
 
 # From the ground up. A name is a module or a sub-package of smaller; a new one gets its place here.
 LAYERS = [
-    {"errors", "atomic"},
+    {"errors", "atomic", "progress"},
     {"_core"},
     {"design"},
     {"device"},
@@ -18,6 +18,7 @@ LAYERS = [
     {"objective", "evidence", "moves"},
     {"laplace", "accelerated", "scaled"},
     {"solvers"},
+    {"folds"},
     {"encoding", "selection", "posterior_evidence", "comparison", "decision"},
     {"distributed"},
     {"selecting"},

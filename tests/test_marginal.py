@@ -12,16 +12,17 @@ from scipy.stats import multivariate_normal
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
-from smaller import RMLR, SBMLR, SMLR, EvidenceSearch
+from smaller import RMLR, SBMLR, SMLR, EvidenceSearch, progress
 from smaller.basis import Kernel
 from smaller.design import as_design
-from smaller.errors import EmptyModelWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, Status
 from smaller.likelihoods import Gaussian
 from smaller.objective import Posterior
 from smaller.posterior_evidence import marginal_evidence, ridge_evidence
 from smaller.priors import Normal
 from smaller.solvers import marginal, null_point
-from smaller.solvers.marginal import criterion, fixed_point, size, steepest
+from smaller.solvers.marginal import criterion, fixed_point, representative, size, steepest
+from smaller.solvers.newton import newton
 from smaller.solvers.smooth import smooth
 
 
@@ -135,6 +136,58 @@ def test_where_no_strength_is_a_fixed_point_the_fit_ends_beside_the_jump():
         smlr = SMLR(model.lam_ * factor, standardize=True, tol=1e-10).fit(X, y)
         counts.append(np.count_nonzero(smlr.coef_) / np.abs(smlr.coef_ * X.std(axis=0)).sum() / smlr.lam)
     assert counts[0] > 1 > counts[1]
+
+
+@pytest.mark.parametrize("seed", [4, 9, 41])
+def test_of_the_two_sides_of_a_jump_the_one_with_the_smaller_criterion_is_kept(seed):
+    objective, lam = posed(*related(seed=seed))
+    found = fixed_point(objective, objective.start(), 1e-6, 200, lam)
+    assert found.status is Status.JUMP
+    kept, sides = found.extra["lam"], []
+    for factor in (1 - 2e-6, 1 + 2e-6):
+        problem = objective.with_prior(objective.prior.with_strength(kept * factor))
+        solution = newton(problem, found.weights, 1e-10, 100)
+        solution = solution._replace(weights=representative(problem, solution.weights))
+        sides.append(criterion(objective, kept * factor, solution))
+    assert abs(sides[0] - sides[1]) > 1
+    assert_allclose(criterion(objective, kept, found), min(sides), atol=1e-3)
+
+
+# -- the work has a bound
+
+
+def test_a_fit_that_may_take_few_l1_fits_says_so_and_has_the_certificate_of_its_strength():
+    X, y = PROBLEMS["wine"]
+    with pytest.warns(ConvergenceWarning, match=r"strength still moved at lam=.* after 3 L1 fits.*raise max_iter"):
+        model = SBMLR(max_iter=3).fit(X, y)
+    assert (model.status_, model.n_iter_) == ("wandering", 3)
+    assert model.dual_gap_ <= 1e-6
+    smlr = SMLR(model.lam_, standardize=True, tol=1e-9).fit(X, y)
+    assert_allclose(model.objective_, smlr.objective_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("max_iter", [1, 4, 30])
+def test_the_l1_fits_of_one_start_share_a_number_of_passes_over_the_data(max_iter):
+    """Even if none of them ever reached its accuracy."""
+    objective, lam = posed(*PROBLEMS["wine"])
+    passes = []
+
+    def slow(problem, W, tol, allowed, screen, F):
+        passes.append(allowed)
+        return newton(problem, W, tol, 1, screen, F)._replace(n_iter=allowed)
+
+    fixed_point(objective, objective.start(), 1e-6, max_iter, lam, slow)
+    assert len(passes) <= max_iter
+    assert sum(passes) <= 50 + 5 * max_iter
+
+
+def test_a_fit_tells_its_progress_to_those_who_listen():
+    told = []
+    with progress.listening(told.append):
+        model = SBMLR().fit(*PROBLEMS["iris"])
+    SBMLR().fit(*PROBLEMS["iris"])
+    assert len(told) == model.n_iter_
+    assert told[-1].startswith(f"L1 fit {model.n_iter_} at strength {model.lam_:.4g}: ")
 
 
 @problem

@@ -71,6 +71,17 @@ def test_all_solvers_reach_the_same_certified_optimum(seed):
         assert (np.diff(steps) <= 2e-13 * np.abs(steps[:-1])).all(), f"{name} went uphill"
 
 
+def test_newton_steps_converge_fast_on_classes_of_a_few_rows_under_a_weak_prior():
+    """Rows of a rare class have small probabilities; the curvature that the steps assume there must become exact."""
+    rng = np.random.default_rng(1)
+    y = np.r_[rng.integers(2, size=988), np.full(8, 2), np.full(4, 3)]
+    Z = rng.standard_normal((1000, 3)) + 1.5 * (y[:, None] == 1)
+    X = np.hstack([Z, Z.sum(axis=1, keepdims=True) + 0.05 * rng.standard_normal((1000, 1))])
+    model = SMLR(0.001).fit(X, y)
+    assert model.dual_gap_ <= 1e-6
+    assert model.n_iter_ <= 5  # passes over the data, of at most 20 Newton steps each
+
+
 def collinear(m, *, as_sparse, intercept, fraction):
     """Columns around 100 common directions, with so weak a prior that many weights stay; m = 1: regression."""
     rng = np.random.default_rng(0)

@@ -22,6 +22,10 @@ class RejectionWarning(UserWarning):
     """A target of the reject option cannot be met: every sample will be rejected."""
 
 
+class SmallClassWarning(UserWarning):
+    """A class has too few samples for the folds of cross-validation: there are fewer folds, or one without it."""
+
+
 class FitInterrupted(RuntimeError):  # noqa: N818 (it is not the fit's error)
     """The cluster that a fit ran on is gone; ``model`` is the model after the last pass over the data, or None."""
 
@@ -46,7 +50,9 @@ class Status(Enum):
         "scale the columns of X"
     )
     WANDERING = (
-        "the strength still moved at lam={lam:.4g} after {n_iter} solves (max_iter); raise max_iter, or raise tol"
+        "the strength still moved at lam={lam:.4g} after {n_iter} L1 fits or single steps (the limit is max_iter, or "
+        "50 + 5 max_iter passes over the data); the weights are those of this strength, to a relative duality gap of "
+        "{gap:.1e}; raise max_iter, or raise tol"
     )
     INTERRUPTED = "the cluster was lost after {n_iter} passes over the data; fit again with warm_start=True to go on"
     JUMP = (
@@ -105,6 +111,7 @@ __all__ = [
     "FitInterrupted",
     "ModelFileError",
     "RejectionWarning",
+    "SmallClassWarning",
     "Status",
     "choose",
     "warn",

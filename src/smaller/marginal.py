@@ -49,7 +49,9 @@ class SBMLR(SparseMultinomialModel):
     tol : float, default=1e-6
         Relative change of the strength, and relative duality gap of the L1 problem, at which the fit is done.
     max_iter : int, default=None
-        L1 fits, or single steps; None is the solver's own limit.
+        L1 fits from each start, or single steps; None is 200 fits, or 20 000 steps. The fits from one start read the
+        data at most ``50 + 5 max_iter`` times together, with at most 20 Newton steps each time; the last one has the
+        accuracy of ``tol`` at the strength reached by then.
 
     Attributes
     ----------

@@ -52,6 +52,7 @@ struct Data {
 struct Hessian {
     std::vector<double> P, H, border;   // border: with the intercepts
     std::vector<std::uint64_t> places;  // sorted; none: it is worth nothing
+    double least_curvature = 0.0;       // of its rows, relative to their residuals
     double future = 1.0;                // how many steps it may serve
     int sweeps = 10;                    // that the last step without it took
 };
@@ -99,6 +100,7 @@ public:
             if (chord || kept.sweeps >= worth) {
                 if (!chord) {
                     kept.P = P;
+                    kept.least_curvature = least_curvature;
                     kept.places.clear();
                 }
                 out.sweeps += through_gram(std::max(IN_GRAM * out.violation, least));
@@ -130,12 +132,14 @@ private:
     std::vector<double> P, trial_P, step_F, trial_F, u, excess, T, v, q, g, xq, center, h, d, total_q, gb, db;
     std::vector<double> length;  // of each column, sqrt(sum s x^2)
     std::vector<size_t> first;
+    double least_curvature = WRONG;  // of a row, relative to its residual
     double total_s = 0.0, noise = 0.0;  // noise: what rounding leaves of a KKT residual
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double EPSILON = 2e-16;
     static constexpr double NEAR = 1e-5;       // above it rounding is no matter
-    static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row
+    static constexpr double WRONG = 0.01;      // the least curvature of a row at the first step, relative to its residual
+    static constexpr double RELAXED = 0.1;     // times that, after a step that needed no shortening
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
     static constexpr double FARTHEST = 1e6;    // in one step, an intercept
@@ -197,12 +201,13 @@ private:
     }
 
     // Rows that are wrong with great confidence have next to no curvature, and would ask for steps without end: theirs
-    // is at least a small part of their residual, which no other row notices.
-    void curvature_weights(const std::vector<double>& means) {
+    // is at least `least` times their residual. Every row of a rare class is such a row, so that the steps would converge
+    // slowly if `least` stayed large: it falls with each full step, and rises again with each step that is shortened.
+    void curvature_weights(const std::vector<double>& means, double least) {
         for (size_t l = 0; l < k; ++l) {
             const double *p = &means[l * n], *y = D.Y + l * n;
             for (size_t i = 0; i < n; ++i)
-                q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), WRONG * std::abs(p[i] - y[i])));
+                q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), least * std::abs(p[i] - y[i])));
             total_q[l] = sum(&q[l * n], n);
         }
         std::fill(excess.begin(), excess.end(), 0.0);
@@ -281,7 +286,7 @@ private:
 
     // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
     int through_columns(double tolerance, int max_sweeps) {
-        curvature_weights(P);
+        curvature_weights(P, least_curvature);
         centers();
         std::fill(u.begin(), u.end(), 0.0);
         std::fill(T.begin(), T.end(), 0.0);
@@ -386,6 +391,7 @@ private:
             const double value = means(trial_F.data(), D.Y, D.s, n, k, D.family, trial_P.data()) + penalty(step);
             if (!(value <= objective + 1e-4 * step * slope + noise)) continue;
             objective = value;
+            least_curvature = step == 1.0 ? RELAXED * least_curvature : std::min(WRONG, least_curvature / RELAXED);
             std::copy(trial_F.begin(), trial_F.end(), F);
             P.swap(trial_P);
             for (size_t i = 0; i < A.size; ++i) A.w[i] += step * d[i];
@@ -443,7 +449,7 @@ private:
 
     int through_gram(double tolerance) {
         const size_t a = active.size();
-        curvature_weights(kept.P);
+        curvature_weights(kept.P, kept.least_curvature);
         form_hessian(a);
         if (D.intercept) eliminate_intercepts(a);
         // A Cholesky factor costs as much as many sweeps of its Hessian: these come first.

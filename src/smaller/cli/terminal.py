@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table as Grid
 
+from .. import progress
 from ..ranking import REGRESSION
 
 WIDE = 200  # characters of a table that goes to a file or to another program
@@ -33,19 +34,26 @@ def say(text: str = "") -> None:
 
 @contextmanager
 def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Progress of something that may take longer than a second; the value is called with what is done so far."""
+    """Progress of something that may take longer than a second; the value is called with what is done so far.
+
+    Fits that tell what they have done (:mod:`smaller.progress`) are shown as well.
+    """
     columns = [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
     columns += [BarColumn(), MofNCompleteColumn()] if total else []
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
-        task = progress.add_task(escape(what), total=total)
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+        task = bar.add_task(escape(what), total=total)
+
+        def describe(done: str) -> None:
+            bar.update(task, description=f"{escape(what)}, {escape(done)}")
 
         def tick(done: int | None = None) -> None:
             if total:
-                progress.advance(task)
+                bar.advance(task)
             elif done is not None:
-                progress.update(task, description=f"{escape(what)}, {done:,} rows".replace(",", " "))
+                describe(f"{done:,} rows".replace(",", " "))
 
-        yield tick
+        with progress.listening(describe):
+            yield tick
 
 
 def grid(headings: list[str], rows: list[list[Any]], texts: tuple[int, ...] = (0,)) -> None:

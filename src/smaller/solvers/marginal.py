@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import progress
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
@@ -27,7 +28,9 @@ from .solution import History, Solution
 
 STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated
 TRUSTED = 0.3  # only a change of log(lam) below this is
-ROUGH, PASSES = 1e-2, 50  # accuracy of the first L1 fits, and the passes over the data that each may take
+ROUGH = 1e-2  # accuracy of the first L1 fits
+FIT_PASSES = 50  # passes over the data that a rough L1 fit may take
+PASSES_PER_FIT = 5  # passes that the fits may take on average, so that a user can foresee the work
 UNSURE = 3.0  # times the root of its accuracy: so far off may log(N) of a rough fit be, which has weights to shed
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
 EXACTLY = partial(newton, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
@@ -63,6 +66,16 @@ def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
 # -- The fixed point
 
 
+class Visit(NamedTuple):
+    """One L1 fit of the search: its strength, the accuracy asked for, and log(N / S) - log(lam) of its weights."""
+
+    lam: float
+    accuracy: float
+    solution: Solution
+    N: int
+    change: float
+
+
 def fixed_point(
     objective: Posterior,
     W: np.ndarray,
@@ -75,23 +88,29 @@ def fixed_point(
 
     Between a strength that asks for a greater one and a greater one that asks for a smaller the next is taken halfway
     if need be. If these close in on a jump of N (a weight that appears there asks for more than its absence), there
-    is no fixed point: the side of the smaller M is kept. ``extra["lams"]`` are the strengths tried.
+    is no fixed point: the side of the smaller M is kept. There are at most max_iter fits, which together read the data
+    at most ``FIT_PASSES + PASSES_PER_FIT * max_iter`` times; the last one is always asked for tol.
+    ``extra["lams"]`` are the strengths tried.
     """
     search, settled = _Search(), max(tol, SETTLED)
-    visited: list[tuple[float, Solution]] = []
+    visits: list[Visit] = []
     previous, scores, accuracy = lam, None, max(tol, ROUGH)
-    for _ in range(max_iter):
+    passes = FIT_PASSES + PASSES_PER_FIT * max_iter
+    while True:
+        last = len(visits) + 1 >= max_iter or passes <= FIT_PASSES
+        accuracy = tol if last else accuracy
         screen = 2.0 - previous / lam if previous > lam else 1.0
         problem = objective.with_prior(objective.prior.with_strength(lam))
-        solution = solve(problem, W, accuracy, PASSES, screen, scores)
+        allowed = passes if last else passes - FIT_PASSES  # some are kept for the last fit
+        solution = solve(problem, W, accuracy, allowed if accuracy == tol else min(allowed, FIT_PASSES), screen, scores)
+        passes -= solution.n_iter
         W, scores = representative(problem, solution.weights), solution.scores  # which shifts do not concern
-        visited.append((lam, solution._replace(weights=W)))
         N, S = size(problem, W)
-        if N == 0:
-            break
-        change = float(np.log(N / S / lam))
+        change = float(np.log(N / S / lam)) if N else 0.0
+        visits.append(Visit(lam, accuracy, solution._replace(weights=W), N, change))
+        progress.tell(f"L1 fit {len(visits)} at strength {lam:.4g}: {N} weights")
         rests = abs(change) <= settled or search.closed()
-        if rests and accuracy == tol:
+        if N == 0 or last or (rests and accuracy == tol) or not np.isfinite(change):
             break
         sure = accuracy == tol or abs(change) > UNSURE * np.sqrt(accuracy)
         step = 0.0 if rests else search.step(np.log(lam), change, np.sign(W), sure)
@@ -99,7 +118,7 @@ def fixed_point(
         if finer <= tol < accuracy:
             search.forget()
         previous, lam, accuracy = lam, lam * float(np.exp(step)), max(finer, tol)
-    return _outcome(objective, visited, settled, max_iter)
+    return _outcome(objective, visits, tol, settled, search.closed())
 
 
 class _Search:
@@ -107,6 +126,7 @@ class _Search:
 
     def __init__(self) -> None:
         self.below, self.above = -np.inf, np.inf  # f > 0 at the first, f < 0 at the second
+        self.rough = -np.inf, np.inf  # the same as rough fits found it: to be looked at again
         self.last: tuple[float, float, np.ndarray] | None = None  # x, f(x) and the signs of the weights there
 
     def closed(self) -> bool:
@@ -118,7 +138,8 @@ class _Search:
         return self.above - self.below <= 100 * JUMP_WIDTH
 
     def forget(self) -> None:
-        """Bounds that rough fits found are not kept."""
+        """Bounds that rough fits found are not trusted; steps beyond them go there first, to look again."""
+        self.rough = self.below, self.above
         self.below, self.above = -np.inf, np.inf
 
     def step(self, x: float, f: float, signs: np.ndarray, sure: bool = True) -> float:
@@ -127,11 +148,22 @@ class _Search:
             self.below, self.above = x, self.above if self.above > x else np.inf
         elif sure:
             self.above, self.below = x, self.below if self.below < x else -np.inf
-        step = self._secant(x, f, signs)
+        step = self._to_rough_bound(x, self._secant(x, f, signs))
         self.last = x, f, signs
         halfway = (self.below + self.above) / 2 - x
         # A step lost in the rounding of x does not leave the interval, and half of an infinite one leads nowhere.
         return step if self.below < x + step < self.above or not np.isfinite(halfway) else halfway
+
+    def _to_rough_bound(self, x: float, step: float) -> float:
+        """The step, or the way to the bound of the rough fits that it would pass; each is looked at once."""
+        below, above = self.rough
+        if x < above < x + step:
+            self.rough = below, np.inf
+            return above - x
+        if x + step < below < x:
+            self.rough = -np.inf, above
+            return below - x
+        return step
 
     def _secant(self, x: float, f: float, signs: np.ndarray) -> float:
         """f itself is the plain step; where the support stays the same the slope of the curve is known as well."""
@@ -142,18 +174,20 @@ class _Search:
         return f / (1.0 - slope) if slope < STEEPEST else f
 
 
-def _outcome(objective: Posterior, visited: list[tuple[float, Solution]], tol: float, max_iter: int) -> Solution:
+def _outcome(objective: Posterior, visits: list[Visit], tol: float, settled: float, jump: bool) -> Solution:
     """The last strength, or the better of the two sides of a jump, with what was seen on the way."""
-    lams = [lam for lam, _ in visited]
-    lam, solution = visited[-1]
-    N, S = size(objective, solution.weights)
-    status = solution.status
-    if N and abs(np.log(N / S / lam)) > tol:
-        lam, solution = min(visited[-2:], key=lambda pair: criterion(objective, *pair))
-        status = Status.WANDERING if len(lams) == max_iter else Status.JUMP
-    history = [step for _, each in visited for step in each.history]
-    extra = {"lam": lam, "lams": lams}
-    return solution._replace(status=status, n_iter=len(lams), history=history, extra=extra)
+    kept = visits[-1]
+    status = kept.solution.status
+    if kept.N and not abs(kept.change) <= settled:
+        status = Status.WANDERING
+        if jump:
+            exact = [visit for visit in reversed(visits) if visit.accuracy == tol and visit.N]
+            sides = [next((visit for visit in exact if (visit.change > 0) == up), kept) for up in (True, False)]
+            kept = min(sides, key=lambda visit: criterion(objective, visit.lam, visit.solution))
+            status = Status.JUMP if kept.solution.gap <= tol else kept.solution.status
+    history = [step for visit in visits for step in visit.solution.history]
+    extra = {"lam": kept.lam, "lams": [visit.lam for visit in visits]}
+    return kept.solution._replace(status=status, n_iter=len(visits), history=history, extra=extra)
 
 
 def criterion(objective: Posterior, lam: float, solution: Solution) -> float:
