@@ -221,19 +221,20 @@ def test_a_laplace_prior_is_the_lasso():
 
 
 def test_a_learned_noise_with_a_laplace_prior_is_the_square_root_lasso():
-    """min sum |x| + sqrt(n) |u|, whose noise is 2 |u| / sqrt(n): no other noise has a lower objective."""
+    """min sum |x| + sqrt(n) |u|, whose lambda is 2 |u| / sqrt(n): no other has a lower objective."""
     Phi, y = sparse_problem()
     unit = np.linalg.norm(Phi, axis=0)
     model = TypeIRegressor("laplace", fit_intercept=False, tol=1e-9).fit(Phi, y)
     u = np.linalg.norm(y - Phi @ model.coef_)
-    assert model.noise_ == pytest.approx(2 * u / np.sqrt(len(y)), rel=1e-4)
+    assert model.lambda_ == pytest.approx(2 * u / np.sqrt(len(y)), rel=1e-10)
+    assert model.noise_ == pytest.approx(u**2 / (len(y) - len(model.support_)), rel=1e-10)
 
     def value(x):
         return np.abs(x * unit).sum() + np.sqrt(len(y)) * np.linalg.norm(y - Phi @ x)
 
     best = value(model.coef_)
     for factor in (0.5, 0.9, 1.1, 2.0):
-        other = TypeIRegressor("laplace", noise=factor * model.noise_, fit_intercept=False, tol=1e-9).fit(Phi, y)
+        other = TypeIRegressor("laplace", noise=factor * model.lambda_, fit_intercept=False, tol=1e-9).fit(Phi, y)
         assert value(other.coef_) >= best - 1e-6
 
 
