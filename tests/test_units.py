@@ -22,7 +22,7 @@ class Entry(NamedTuple):
     """A model, and the units of the parameters that it was given: with y * s and X * t each is times s**a t**b."""
 
     model: object
-    units: dict[str, tuple[float, float]] = {}  # noqa: RUF012 (never written to)
+    units: dict[str, tuple[float, float]] = {}
 
     def in_units(self, s=1.0, t=1.0):
         """The model with its given parameters rescaled."""
@@ -127,9 +127,9 @@ def test_the_largest_and_the_smallest_numbers_that_can_be_squared(entry, size):
 def test_numbers_that_cannot_be_squared_are_refused(model):
     X, y, _ = problem(60, 12)
     for factor in (1e-200, 1e200):
-        with pytest.raises(ValueError, match="^y has values that are too large or too small"):
+        with pytest.raises(ValueError, match=r"^y has values that are too large or too small"):
             model.fit(X, y * factor)
-        with pytest.raises(ValueError, match="^X has values that are too large or too small"):
+        with pytest.raises(ValueError, match=r"^X has values that are too large or too small"):
             model.fit(X * factor, y)
         with pytest.raises(ValueError, match="variances overflow or vanish"):
             model.fit(X * np.sqrt(factor), y / np.sqrt(factor))
