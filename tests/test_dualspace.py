@@ -6,12 +6,13 @@ from conftest import clusters, peak_of
 from numpy.testing import assert_allclose, assert_array_equal
 from reference_cases import case
 from scipy import sparse
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 
-from smaller import RVMClassifier, TypeIIClassifier, TypeIIRegressor, TypeIRegressor, maximally_sparse
+from smaller import RVMClassifier, TypeIIClassifier, TypeIIRegressor, TypeIRegressor, load, maximally_sparse
 from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
@@ -21,6 +22,7 @@ from smaller.objective import Posterior
 from smaller.priors import SCALE_MIXTURES, Jeffreys, Laplace, Power, Student, conjugate_point, log_prior, prior_slope
 from smaller.solvers.newton import newton
 from smaller.solvers.sparsest import cheapness, noiseless
+from smaller.solvers.type_one import TypeOne
 
 ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 
@@ -211,19 +213,20 @@ def test_a_laplace_prior_is_the_lasso():
 
 
 def test_a_learned_noise_with_a_laplace_prior_is_the_square_root_lasso():
-    """min sum |x| + sqrt(n) |u|, whose noise is 2 |u| / sqrt(n): no other noise has a lower objective."""
+    """min sum |x| + sqrt(n) |u|, whose lambda is 2 |u| / sqrt(n): no other has a lower objective."""
     Phi, y = sparse_problem()
     unit = np.linalg.norm(Phi, axis=0)
     model = TypeIRegressor("laplace", fit_intercept=False, tol=1e-9).fit(Phi, y)
     u = np.linalg.norm(y - Phi @ model.coef_)
-    assert model.noise_ == pytest.approx(2 * u / np.sqrt(len(y)), rel=1e-4)
+    assert model.lambda_ == pytest.approx(2 * u / np.sqrt(len(y)), rel=1e-10)
+    assert model.noise_ == pytest.approx(u**2 / (len(y) - len(model.support_)), rel=1e-10)
 
     def value(x):
         return np.abs(x * unit).sum() + np.sqrt(len(y)) * np.linalg.norm(y - Phi @ x)
 
     best = value(model.coef_)
     for factor in (0.5, 0.9, 1.1, 2.0):
-        other = TypeIRegressor("laplace", noise=factor * model.noise_, fit_intercept=False, tol=1e-9).fit(Phi, y)
+        other = TypeIRegressor("laplace", noise=factor * model.lambda_, fit_intercept=False, tol=1e-9).fit(Phi, y)
         assert value(other.coef_) >= best - 1e-6
 
 
@@ -291,6 +294,225 @@ def test_units_and_repetitions(model):
     assert_array_equal(found.support_, support)
     assert_allclose(found.coef_ * scale, 100 * coef, rtol=1e-4)
     assert found.noise_ == pytest.approx(1e4 * noise, rel=1e-4)
+
+
+def square_root_lasso(Phi, y, x, intercept):
+    """F = (sum_j |phi_j| |x_j| + sqrt(n) |u|) / 2 and its relative duality gap, written down once more."""
+    n = len(y) - intercept
+    Phi, y = (Phi - Phi.mean(axis=0), y - y.mean()) if intercept else (Phi, y)
+    norms = np.linalg.norm(Phi, axis=0)
+    u = y - Phi @ x
+    value = np.abs(norms * x).sum() + np.sqrt(n) * np.linalg.norm(u)
+    theta = np.sqrt(n) * u / np.linalg.norm(u)
+    theta *= min(1.0, 1 / np.abs(Phi.T @ theta / norms).max())
+    return value / 2, 1 - y @ theta / value
+
+
+@pytest.mark.parametrize("name", ["100x50", "60x40"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+def test_the_reference_square_root_lasso_is_reached_in_all_units(name, scale):
+    data, reference = case("inverse_typeone")
+    Phi, y, there = data[f"Phi_{name}"], data[f"y_{name}"] * scale, reference["instances"][name]["c=1"]
+    model = TypeIRegressor(fit_intercept=False).fit(Phi, y)
+    assert model.status_ == "converged"
+    assert model.dual_gap_ <= 1e-12
+    assert 2 * model.objective_ == pytest.approx(scale * there["F"], rel=1e-9)
+    assert model.support_.tolist() == there["support"]
+    assert_allclose(model.coef_[model.support_] / scale, there["coef_original_units"], rtol=1e-6, atol=1e-9)
+    assert model.lambda_ == pytest.approx(2 * scale * there["sigma=|u|/sqrt n"], rel=1e-8)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize(("n", "p"), [(100, 50), (50, 30), (40, 60)])
+def test_the_square_root_lasso_has_one_optimum_and_a_true_certificate(n, p, scale, intercept):
+    """Gap and objective are those of the weights that are returned; every column satisfies its condition."""
+    Phi, y = sparse_problem(n, p, seed=n, noise=0.5)
+    Phi, y = Phi * 10.0 ** (np.arange(p) % 3), y * scale
+    model = TypeIRegressor(fit_intercept=intercept).fit(Phi, y)
+    value, gap = square_root_lasso(Phi, y, model.coef_, intercept)
+    assert model.objective_ == pytest.approx(value, rel=1e-12)
+    assert gap <= model.dual_gap_ + 1e-12
+    assert model.dual_gap_ <= 1e-6
+    assert model.violation_ <= 1e-6
+    one, two = (TypeIRegressor(fit_intercept=intercept, noise=f * model.lambda_).fit(Phi, y) for f in (1.0, 1.5))
+    assert_allclose(one.coef_, model.coef_, rtol=1e-6, atol=1e-9 * np.abs(model.coef_).max())
+    assert square_root_lasso(Phi, y, two.coef_, intercept)[0] > value
+
+
+@pytest.mark.parametrize("noise", ["learn", 0.3])
+def test_several_targets_with_a_laplace_prior_have_a_certificate(noise):
+    """Rows of weights have their norms penalised: (sqrt(k) / 2) (sum_j |x_j| + sqrt(n) |U|), or |U|^2 / (2 noise)."""
+    Phi, Y = sparse_problem(n=40, m=60, k=3, noise=0.5)
+    model = TypeIRegressor(noise=noise, fit_intercept=False).fit(Phi, Y)
+    norms, b, n = np.linalg.norm(Phi, axis=0), np.sqrt(3) / 2, 40
+    B, X = Phi / norms, model.coef_.T * norms[:, None]
+    U = Y - B @ X
+    length = np.linalg.norm(U)
+    loss = b * np.sqrt(n) * length if noise == "learn" else length**2 / (2 * noise)
+    value = b * np.linalg.norm(X, axis=1).sum() + loss
+    D = U * (b * np.sqrt(n) / length if noise == "learn" else 1 / noise)
+    D *= min(1.0, b / np.linalg.norm(B.T @ D, axis=1).max())
+    dual = (Y * D).sum() - (0.0 if noise == "learn" else noise * (D**2).sum() / 2)
+    assert model.objective_ == pytest.approx(value, rel=1e-12)
+    assert 1 - dual / value <= model.dual_gap_ + 1e-12
+    assert model.dual_gap_ <= 1e-6
+
+
+class Bent:
+    """g(x) = 2 log(1 + |x| / 0.3): not convex, with a finite slope at 0."""
+
+    def h(self, z):
+        return 2 * np.log1p(np.sqrt(z) / 0.3)
+
+    def slope(self, z):
+        with np.errstate(divide="ignore"):
+            return 1 / (np.sqrt(z) * (0.3 + np.sqrt(z)))
+
+
+PRIORS = ["gaussian", "student", "jeffreys", "lp", Power(0.1), Power(1.5), Bent()]
+
+
+@pytest.mark.parametrize("noise", ["learn", 0.5])
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_type_one_is_stationary_over_all_columns(prior, k, noise):
+    """phi_j^T u = lambda x_j h'(x_j^2) where x_j is not 0; elsewhere |phi_j^T u| is at most its limit at 0."""
+    Phi, Y = sparse_problem(n=60, m=30, k=k, seed=3, noise=0.5)
+    scale = np.sqrt((Y**2).mean()) if noise == "learn" else 1.0  # the prior's own unit, where it has one
+    model = TypeIRegressor(prior, noise=noise, fit_intercept=False).fit(Phi, Y)
+    assert model.status_ == "converged"
+    rule = SCALE_MIXTURES[prior] if isinstance(prior, str) else prior
+    norms = np.linalg.norm(Phi, axis=0)
+    X, Y = np.atleast_2d(model.coef_).T * norms[:, None] / scale, Y.reshape(len(Phi), -1) / scale
+    U = Y - Phi / norms @ X
+    pulled, z = (Phi / norms).T @ U, (X**2).mean(axis=1)
+    strength = 1 / rule.slope(np.array([(U**2).mean()]))[0] if noise == "learn" else noise
+    missed = np.sqrt(((pulled - strength * (rule.slope(np.maximum(z, 1e-30))[:, None] * X)) ** 2).mean(axis=1))
+    edge = strength * 1e-9 * rule.slope(np.array([1e-18]))[0]
+    missed = np.where(z > 0, missed, np.maximum(np.sqrt((pulled**2).mean(axis=1)) - edge, 0.0))
+    largest = np.sqrt((((Phi / norms).T @ Y) ** 2).mean(axis=1)).max()
+    assert missed.max() / largest <= 1.01e-6
+    assert model.violation_ == pytest.approx(missed.max() / largest, rel=1e-3, abs=1e-12)
+
+
+def test_a_column_that_was_left_at_zero_comes_back():
+    """A step from the zero weight of a column whose condition is violated lets the column in."""
+    Phi, y = sparse_problem(seed=4)
+    evidence = Evidence(as_design(Phi), y[:, None])
+    objective = TypeOne(evidence.in_units(np.sqrt(evidence.variance)), Bent(), 0.1)
+    point = objective.at(np.zeros((20, 1)))
+    assert point.violation > 0.5
+    assert np.count_nonzero(objective.step(point)) == np.count_nonzero(point.residuals) > 0
+
+
+@pytest.mark.parametrize("prior", ["laplace", "student", "jeffreys", "lp", "gaussian"])
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_intervals_hold_in_all_units(prior, scale):
+    """About 95 % of new observations are within 1.96 standard deviations, in whatever units y is measured."""
+    rng = np.random.default_rng(5)
+    held = []
+    for _ in range(20):
+        X, w = rng.standard_normal((120, 15)), np.zeros(15)
+        w[:5] = rng.standard_normal(5) + 1
+        y, new = X @ w + rng.standard_normal(120), rng.standard_normal((200, 15))
+        truth = new @ w + rng.standard_normal(200)
+        mean, std = TypeIRegressor(prior).fit(X, scale * y).predict(new, return_std=True)
+        held.append(np.mean(np.abs(mean / scale - truth) <= 1.96 * std / scale))
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
+@pytest.mark.parametrize("prior", sorted(SCALE_MIXTURES))
+def test_the_weights_are_the_mean_given_the_variances(prior):
+    """Gamma Phi^T (noise I + Phi Gamma Phi^T)^-1 y, and the covariance that goes with it, with `noise_` a variance."""
+    Phi, y = sparse_problem(noise=0.5)
+    model = TypeIRegressor(prior, fit_intercept=False, tol=1e-10).fit(Phi, y)
+    S = model.noise_ * np.eye(len(y)) + (Phi * model.gamma_) @ Phi.T
+    assert_allclose(model.gamma_ * (Phi.T @ np.linalg.solve(S, y)), model.coef_, atol=1e-7)
+    A = model.support_
+    precision = Phi[:, A].T @ Phi[:, A] / model.noise_ + np.diag(1 / model.gamma_[A])
+    assert_allclose(model.covariance_, np.linalg.inv(precision), rtol=1e-8, atol=1e-14)
+    freedom = len(A) if prior == "laplace" else (model.gamma_ * np.diag(Phi.T @ np.linalg.solve(S, Phi))).sum()
+    assert model.noise_ == pytest.approx(((y - Phi @ model.coef_) ** 2).sum() / (len(y) - freedom), rel=1e-6)
+
+
+@pytest.mark.parametrize("prior", sorted(SCALE_MIXTURES))
+@pytest.mark.parametrize("noise", ["learn", 0.5])
+@pytest.mark.parametrize("value", [0.0, 3.0, 1e6 / 3])
+def test_a_constant_target_leaves_an_empty_model(prior, noise, value):
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    with pytest.warns(EmptyModelWarning, match="mean of the targets"):
+        model = TypeIRegressor(prior, noise=noise).fit(X, np.full(20, value))
+    mean, std = model.predict(X, return_std=True)
+    assert_allclose(mean, value, rtol=1e-12)
+    assert_array_equal(std, 0.0)
+    assert model.objective_ == model.violation_ == model.noise_ == 0.0
+    assert model.status_ == "converged"
+    assert np.isfinite(model.evidence_)
+
+
+@pytest.mark.parametrize("prior", ["laplace", "jeffreys", "lp"])
+def test_an_exact_fit_says_that_it_interpolates(prior):
+    """With four times as many columns as samples basis pursuit is the optimum of eq. (15): no noise is left."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((25, 100)), rng.standard_normal(25)
+    with pytest.warns(ConvergenceWarning, match="fit the targets exactly"):
+        model = TypeIRegressor(prior, fit_intercept=False).fit(X, y)
+    assert model.status_ == "interpolates"
+    assert_allclose(model.predict(X), y, atol=1e-3)
+    assert 0 < model.noise_ < 1e-7 * (y**2).mean()
+    if prior == "laplace":
+        unit = np.linalg.norm(X, axis=0)
+        both = np.hstack([X / unit, -X / unit])
+        pursuit = linprog(np.ones(200), A_eq=both, b_eq=y)
+        assert 2 * model.objective_ == pytest.approx(pursuit.fun, rel=1e-9)
+        assert model.dual_gap_ <= 1e-9
+
+
+def test_too_few_iterations_are_said():
+    Phi, y = sparse_problem(noise=0.5)
+    for prior, status in (("laplace", "max_iter"), ("student", "unsettled")):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            model = TypeIRegressor(prior, max_iter=1).fit(Phi, y)
+        assert (model.status_, model.n_iter_) == (status, 1)
+
+
+def test_a_second_fit_keeps_no_certificate_of_the_first():
+    Phi, y = sparse_problem()
+    model = TypeIRegressor().fit(Phi, y)
+    assert model.dual_gap_ <= 1e-6
+    assert not hasattr(model.set_params(prior="lp").fit(Phi, y), "dual_gap_")
+
+
+@pytest.mark.parametrize("prior", ["laplace", "jeffreys", "student"])
+def test_type_one_takes_sparse_and_single_precision_inputs_and_offsets(prior):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 8)) * (rng.random((50, 8)) < 0.4)
+    y, weight, offset = X[:, 0] - X[:, 3] + 0.3 * rng.standard_normal(50), rng.uniform(0.5, 2, 50), rng.random(50)
+    expected = TypeIRegressor(prior).fit(X, y, sample_weight=weight)
+    for inputs in (sparse.csr_array(X), sparse.csc_array(X), np.asfortranarray(X)):
+        found = TypeIRegressor(prior).fit(inputs, y + offset, sample_weight=weight, offset=offset)
+        assert_allclose(found.coef_, expected.coef_, atol=1e-8)
+        assert found.noise_ == pytest.approx(expected.noise_, rel=1e-8)
+    single = TypeIRegressor(prior).fit(X.astype(np.float32), y, sample_weight=weight)
+    assert_allclose(single.coef_, expected.coef_, atol=1e-5)
+
+
+GOLDEN = Path(__file__).parent / "golden" / "typeone_0.1"
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.model")), ids=lambda path: path.stem)
+def test_files_of_version_0_1_predict_the_same_mean_and_say_that_their_intervals_were_wrong(path):
+    known = np.load(GOLDEN / "predictions.npz")
+    model = load(path)
+    assert_array_equal(model.predict(known["new"]), known[f"{path.stem}_mean"])
+    with pytest.warns(UserWarning, match="standard deviation is wrong"):
+        mean, std = model.predict(known["new"], return_std=True)
+    assert_array_equal(mean, known[f"{path.stem}_mean"])
+    assert_array_equal(std, known[f"{path.stem}_std"])
+    again = clone(model).fit(known["X"], known["Y"] if path.stem == "targets" else known["y"])
+    again.predict(known["new"], return_std=True)
+    assert again.lambda_ > 0
 
 
 # -- the sparsest solution

@@ -44,7 +44,7 @@ def error_and_size(Phi, x, y, p: float, noise) -> tuple[float, int, float]:
         warnings.simplefilter("ignore", EmptyModelWarning)  # the largest values keep nothing
         model = TypeIRegressor(Power(p), noise=noise, fit_intercept=False, tol=TOL).fit(Phi, y)
     error = ((model.coef_ - x) ** 2).sum() / (x**2).sum()
-    return error, len(model.support_), model.noise_
+    return error, len(model.support_), model.lambda_
 
 
 def figure_one(report: Report, trials: int, draw: bool) -> None:

@@ -249,18 +249,33 @@ class JeffreysRegressor(AdaptiveRegressor):
         self.max_iter = max_iter
 
     def _solve(self, sample: Sample) -> Solution:
-        learn, steps = self.noise == "learn", self.max_iter or EM_STEPS
-        objective = _jeffreys(sample, 1.0 if learn else self.noise, learn)
+        """In units of the target and of the columns, which the objective does not depend on but for a constant."""
+        center = sample.weight @ sample.y / sample.weight.sum() * sample.design.intercept
+        size = float(np.abs(sample.y - center).max())
+        unit, columns = 2.0 ** round(np.log2(size)) if size > 0 else 1.0, self._scale(sample)
+        sample, learn, steps = sample._replace(y=sample.y / unit), self.noise == "learn", self.max_iter or EM_STEPS
+        objective = _jeffreys(sample, 1.0 if learn else self.noise / unit**2, learn, columns)
         start = Ridge(objective).start(sample.y)
         if learn and start.spent > HALF:
-            known = _jeffreys(sample, screened_noise(objective), False)
+            known = _jeffreys(sample, screened_noise(objective), False, columns)
             first = reweighted(known, start, ROUGH, steps)
             start = Start(first.extra["rows"], first.weights[first.extra["rows"], 0], float(first.extra["b"]))
         solution = reweighted(objective, start, self.tol, steps)
         if learn and objective.size == 0:
             solution = solution._replace(status=Status.CONVERGED)
             solution.extra["noise"] = 0.0
-        return solution
+
+        def shift(rows: np.ndarray) -> float:
+            """What the units add to the objective of these weights."""
+            return float(objective.total * np.log(unit) + np.log(unit / columns[rows]).sum())
+
+        extra, began = solution.extra, shift(start.rows)
+        return solution._replace(
+            weights=unit * solution.weights,
+            objective=solution.objective + shift(extra["rows"]),
+            history=[step._replace(objective=step.objective + began) for step in solution.history],
+            extra={**extra, "noise": extra["noise"] * unit**2, "gamma": extra["gamma"] * unit**2},
+        )
 
 
 class JeffreysClassifier(Selector, ProbitModel):
@@ -372,5 +387,6 @@ class JeffreysClassifier(Selector, ProbitModel):
         return F[:, 0] if F.shape[1] == 1 else F
 
 
-def _jeffreys(sample: Sample, noise: float, learn: bool) -> MixturePosterior:
-    return MixturePosterior(sample.design, sample.y, Gaussian(noise), JeffreysMixture(), sample.weight, learn=learn)
+def _jeffreys(sample: Sample, noise: float, learn: bool, columns: np.ndarray) -> MixturePosterior:
+    prior = JeffreysMixture(columns)
+    return MixturePosterior(sample.design, sample.y, Gaussian(noise), prior, sample.weight, learn=learn)

@@ -22,7 +22,8 @@ from .selecting import Selector
 from .solvers import Solution, laplace
 from .solvers.evidence import fast
 from .solvers.sparsest import penalised_logistic
-from .solvers.variances import RULES, check_prior, reweighted_l1, type_one, type_two
+from .solvers.type_one import type_one
+from .solvers.variances import RULES, check_prior, reweighted_l1, type_two
 
 ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
@@ -33,11 +34,16 @@ class TypeIRegressor(VarianceModel):
 
     The prior is p(x_j) ~ exp(-h(x_j^2) / 2), h concave. Minimises, half of ::
 
-        |y - Phi x|^2 / noise + sum_j h(x_j^2)                  with a given noise (Wipf & Wu 2012, eq. 4),
+        |y - Phi x|^2 / lambda + sum_j h(x_j^2)                 with a given lambda (Wipf & Wu 2012, eq. 4),
         n h(|y - Phi x|^2 / n) + sum_j h(x_j^2)                 with a learned one (eq. 15),
 
-    by ridge regressions whose variances are gamma_j = 1 / h'(x_j^2), and noise = 1 / h'(|y - Phi x|^2 / n). With a
-    Laplace prior these are the lasso and the square-root lasso. Columns are in units of their norms, about their means.
+    lambda = 1 / h'(|y - Phi x|^2 / n), on columns about their means and in units of their norms; n is the sum of the
+    sample weights, less one for an intercept. With a Laplace prior these are the lasso and the square-root lasso,
+    solved to a duality gap. Other priors go to a stationary point by ridge regressions with variances 1 / h'(x_j^2);
+    columns at 0 are looked at in each step, and come back where they violate the optimality conditions.
+
+    With lambda learned, y in other units gives the same model in these units. A prior that is neither a power nor
+    Jeffreys' has a unit of its own: its weights are counted in units of the root mean square of y about its mean.
 
     Parameters
     ----------
@@ -45,22 +51,44 @@ class TypeIRegressor(VarianceModel):
         |x|, x^2, 1 + log x^2, a Student t with one degree of freedom, |x|^(1/2); or an object with ``h(z)`` and its
         derivative ``slope(z)``, such as ``smaller.priors.Power(0.01)`` or ``smaller.priors.Student(3)``.
     noise : "learn" or float, default="learn"
-        Variance of the noise: the paper's trade-off parameter lambda.
+        "learn", or the trade-off lambda of eq. (4). This number is not a variance: its unit is that of y to the power
+        2 - p, so that with ``y * s`` it becomes ``noise * s**(2 - p)``, where p is 1 for "laplace" (``noise * s``), 2
+        for "gaussian" (no change), 1/2 for "lp", p for ``Power(p)`` and 0 for "jeffreys" (``noise * s**2``). "student"
+        and priors of your own then count weights in the units of y itself, and no number makes up for a change of these
+        units. Units of X never matter.
     basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
     fit_intercept : bool, default=True
         The intercept is free.
     tol : float, default=1e-6
-        Largest change of a weight, relative to the largest that a column alone would have, at which the fit is done.
+        Largest relative duality gap (Laplace prior) or violation at which the fit is done.
     max_iter : int, default=None
         None is 10 000.
 
     Attributes
     ----------
-    coef_, intercept_, support_, relevance_vectors_, gamma_, covariance_, noise_
-        As in :class:`RVMRegressor`; ``gamma_`` are the variances at the optimum.
+    coef_, intercept_, support_, relevance_vectors_
+        As in :class:`RVMRegressor`.
+    noise_ : float
+        Variance of the noise: |y - Phi x|^2 / (n - degrees of freedom). These are the number of columns kept for a
+        Laplace prior and one target, else sum_j gamma_j phi_j^T S^-1 phi_j, S the covariance of y that the variances
+        give. Version 0.1 had the trade-off parameter here, in units of y^(2 - p), so that its error bars were wrong.
+    lambda_ : float
+        The trade-off lambda, given or learned; given as `noise`, it leads to the same weights (under a prior with a
+        unit of its own only if y has root mean square 1).
+    gamma_, covariance_
+        Variances of the weights at the optimum, noise_ / (lambda h'(x_j^2)), and the covariance of the weights kept
+        given these.
     evidence_ : float
-        Log evidence of the variances found.
-    objective_, violation_, n_iter_, status_, history_
+        Log evidence of the variances and of the noise found.
+    dual_gap_ : float
+        Relative duality gap; only with a Laplace prior, where the problem is convex.
+    violation_ : float
+        Largest violation of the optimality conditions over all columns: relative to the penalty for a Laplace prior,
+        else relative to the largest product of a column with y.
+    status_ : str
+        "converged"; "interpolates" where the columns fit y exactly, so that no noise is left to learn; "max_iter" or
+        "stalled" (Laplace prior) and "unsettled" (others) where tol was not reached.
+    objective_, n_iter_, history_
 
     Examples
     --------
@@ -85,6 +113,24 @@ class TypeIRegressor(VarianceModel):
     def _maximise(self, evidence: Evidence) -> Solution:
         prior = as_scale_mixture(self.prior)
         return type_one(evidence, prior, self._noise(), self.tol, self.max_iter or 10_000)
+
+    def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
+        super()._adopt(sample, evidence, solution)
+        self.lambda_ = float(solution.extra["lambda"])
+        self.__dict__.pop("dual_gap_", None)
+        if solution.extra["convex"]:
+            self.dual_gap_ = float(solution.gap)
+        return self
+
+    def _check_intervals(self) -> None:
+        """Warn of a model from a file of version 0.1, which took the trade-off parameter for a variance."""
+        if not hasattr(self, "lambda_"):
+            warn(
+                "This TypeIRegressor was fitted by smaller 0.1, which took its trade-off parameter for the variance of "
+                "the noise: the mean is right, but the standard deviation is wrong, by a factor that depends on the "
+                "units of y. Fit the model again.",
+                UserWarning,
+            )
 
 
 class TypeIIRegressor(VarianceModel):

@@ -8,6 +8,7 @@ sample weight is a repetition, exactly.
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,9 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from .design import Design
 
 LOG_2PI = float(np.log(2 * np.pi))
+CONSTANT_TARGET = (
+    1e-28  # a target whose variance, relative to its squared mean, is below this is constant up to rounding
+)
 CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
 
 
@@ -138,6 +142,8 @@ class Evidence:
         self.s, self.k = self.columns.s, Y.shape[1]
         self.y_mean = self.s @ Y / self.columns.total if design.intercept else np.zeros(self.k)
         self.Z = Y - self.y_mean
+        spread = self.s @ (self.Z * self.Z)
+        self.Z[:, spread <= CONSTANT_TARGET * self.columns.total * self.y_mean**2] = 0.0  # only rounding
         self.total = self.columns.total - design.intercept  # what is left when the intercept is integrated out
         self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))
         self.root, self.weighted = np.sqrt(self.s)[:, None], bool((self.s != 1.0).any())
@@ -147,6 +153,13 @@ class Evidence:
     def variance(self) -> float:
         """Mean square of the targets: the noise of the empty model."""
         return self.yy / max(self.k * self.total, 1.0)
+
+    def in_units(self, unit: float) -> Evidence:
+        """The evidence of the same targets divided by a unit."""
+        other = copy.copy(self)
+        other.Z, other.y_mean = self.Z / unit, self.y_mean / unit
+        other.yy = float(self.s @ (other.Z * other.Z).sum(axis=1))
+        return other
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Columns times the square root of the weights, in Fortran order."""

@@ -217,6 +217,31 @@ def as_scale_mixture(prior):
     return prior
 
 
+class InUnits:
+    """A prior of weights that are counted in another unit: h(unit^2 z)."""
+
+    def __init__(self, prior: Any, unit: float):
+        self.prior, self.square = prior, unit**2
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """h(unit^2 z)."""
+        return self.prior.h(self.square * z)
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """unit^2 h'(unit^2 z)."""
+        return self.square * self.prior.slope(self.square * z)
+
+
+def is_laplace(prior: Any) -> bool:
+    """Whether h(z) = sqrt(z)."""
+    return isinstance(prior, Power) and prior.p == 1
+
+
+def degree(prior: Any) -> float | None:
+    """The p with which h(c^2 z) = c^p h(z) or, for p = 0, h(z) + log c^2; None of a prior with a unit of its own."""
+    return prior.p if isinstance(prior, Power) else 0.0 if isinstance(prior, Jeffreys) else None
+
+
 # -- What a prior says of a variance: f, with h(z) = min_gamma z / gamma + log gamma + f(gamma) (Wipf & Wu 2012)
 
 GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is looked at, and what rounding does to it

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .design import follow, host
+from .design import LazyDesign, follow, host
 from .device import rows_of
 from .errors import ConvergenceWarning, EmptyModelWarning, Status, warn
 from .estimator import Estimator, Sample
@@ -21,6 +21,7 @@ from .solvers import Solution, Spread
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
+SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose squares are float64 numbers
 
 
 class RegressionModel(RegressorMixin, Estimator):
@@ -39,10 +40,20 @@ class RegressionModel(RegressorMixin, Estimator):
         y = np.asarray(host(y), dtype=np.float64)
         return (y if offset is None else y - target_offset(offset, y.shape)), weight, None
 
+    def _sample(self, X, y, sample_weight, offset, encode) -> Sample:
+        """The checked training data, refused where the squares of their numbers are none of float64's."""
+        sample = super()._sample(X, y, sample_weight, offset, encode)
+        if not isinstance(sample.design, LazyDesign):
+            check_sizes(sample)
+        return sample
+
     def _know(self, noise: float, spread: Spread) -> None:
         """Take over how sure the fit is."""
         self.noise_ = noise
         self.covariance_, self.center_, self.center_variance_ = spread
+
+    def _check_intervals(self) -> None:
+        """Warn where the model's standard deviations are known to be wrong."""
 
     def predict(self, X, return_std: bool = False, offset=None):
         """Predict the mean of the target and, if asked for, the standard deviation of a new observation.
@@ -67,8 +78,33 @@ class RegressionModel(RegressorMixin, Estimator):
         mean = mean if offset is None else mean + follow(target_offset(host(offset), mean.shape), mean)
         if not return_std:
             return mean
+        self._check_intervals()
         known = (host(self.covariance_), host(self.center_), self.center_variance_)
         return mean, follow(np.sqrt(self.noise_ + score_variance(host(Phi), *known)), mean)
+
+
+def check_sizes(sample: Sample) -> None:
+    """Refuse columns and targets whose norms, or whose weights, have squares that overflow or vanish."""
+    s, design = sample.weight, sample.design
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        moments = design.moments(s)
+        columns = np.sqrt(moments.second(s.sum())[: design.d])
+        targets = np.sqrt(s @ sample.y.reshape(len(s), -1) ** 2)
+    there = moments.mass[: design.d] > 0
+    for name, norms, present in (("X", columns, there), ("y", targets, np.any(sample.y, axis=0))):
+        if not ((norms >= SHORTEST) & (norms <= LONGEST) | ~present).all():
+            raise ValueError(
+                f"{name} has values that are too large or too small to be squared in float64; they must be between "
+                "1e-150 and 1e150 in size (or 0). Scale them."
+            )
+    targets, columns = targets[targets > 0], columns[there]
+    if len(targets) and len(columns):
+        largest, smallest = targets.max() / columns.min(), targets.min() / columns.max()
+        if largest > LONGEST or smallest < SHORTEST:
+            raise ValueError(
+                f"y of size {targets.max():.0e} on columns of sizes {columns.min():.0e} to {columns.max():.0e} has "
+                "weights whose variances overflow or vanish in float64. Scale X or y."
+            )
 
 
 def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
@@ -118,7 +154,7 @@ class VarianceModel(Selector, RegressionModel):
 
     def _report_ends(self, solution: Solution) -> None:
         if solution.status is not Status.CONVERGED:
-            facts = {"n_iter": solution.n_iter, "violation": solution.violation, "tol": self.tol}
+            facts = {"n_iter": solution.n_iter, "gap": solution.gap, "violation": solution.violation, "tol": self.tol}
             warn(f"{type(self).__name__}: {solution.status.sentence(**facts)}.", ConvergenceWarning)
 
     def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
@@ -130,17 +166,18 @@ class VarianceModel(Selector, RegressionModel):
             W[:d].T.copy(),
             (W[d].copy() if sample.y.ndim > 1 else float(W[d])) if sample.design.intercept else free,
         )
-        unit = columns.unit[fit.rows]
+        target_unit = solution.extra.get("unit", 1.0)  # in which the fit is told
+        unit = columns.unit[fit.rows] / target_unit
         self.support_ = fit.rows.copy()
         if "relevance_vectors_" in self.__dict__:
             self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         self.gamma_ = np.zeros(sample.design.d)
-        self.gamma_[fit.rows] = 1 / (fit.alpha * unit**2)
-        noise = float(fit.noise)
+        self.gamma_[fit.rows] = 1 / fit.alpha / unit**2
+        noise = float(fit.noise) * target_unit**2
         # About the means of the columns the weights and the intercept are independent.
         level = noise / columns.total if sample.design.intercept else 0.0
         self._know(noise, Spread(fit.covariance / np.outer(unit, unit), columns.center[fit.rows], level))
-        self.evidence_ = float(fit.log_evidence)
+        self.evidence_ = float(fit.log_evidence - evidence.k * evidence.total * np.log(target_unit))
         self.n_iter_, self.violation_ = solution.n_iter, solution.violation
         self.objective_, self.status_ = float(solution.objective), solution.status.name.lower()
         self.history_ = solution.history

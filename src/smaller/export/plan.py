@@ -198,6 +198,7 @@ def _jeffreys(model) -> dict[str, Any]:
 
 
 def _regression(model) -> dict[str, Any]:
+    model._check_intervals()
     covariance = _with_level(model.covariance_[None], np.array([model.center_variance_]))
     return {"link": IDENTITY, "spread": Spread(model.center_[None], covariance), "noise": float(model.noise_)}
 

@@ -22,8 +22,9 @@ def certificate(inner) -> dict[str, Any]:
     """The objective, what is known of its distance from the optimum, and what that means."""
     objective, violation = float(inner.objective_), float(inner.violation_)
     gap = float(inner.dual_gap_) if hasattr(inner, "dual_gap_") else None
-    convex = gap is not None and not hasattr(inner, "gamma_")
-    meaning = _convex if convex else _evidence if hasattr(inner, "evidence_") else _local
+    type_one = hasattr(inner, "lambda_")
+    convex = gap is not None and (type_one or not hasattr(inner, "gamma_"))
+    meaning = _convex if convex else _evidence if hasattr(inner, "evidence_") and not type_one else _local
     return {
         "objective": objective,
         "gap": gap if convex else None,
@@ -48,7 +49,7 @@ def _ended(inner, violation: float, gap: float | None) -> str:
 
 
 def _convex(inner, objective: float, violation: float, gap) -> str:
-    found = [name for name in ("lam", "noise") if hasattr(inner, f"{name}_")]
+    found = [name for name in ("lam", "noise") if hasattr(inner, f"{name}_") and not hasattr(inner, "lambda_")]
     words = {"lam": "strength", "noise": "noise"}
     at = f" at the {' and the '.join(words[name] for name in found)} found" if found else ""
     return (

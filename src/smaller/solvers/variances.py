@@ -1,8 +1,7 @@
-"""Iterations over the variances gamma of all columns: Type II by EM, MacKay, reweighted L2 and L1; Type I by one rule.
+"""Iterations over the variances gamma of all columns: Type II by EM, MacKay, reweighted L2 and L1.
 
 Type II minimises k log|Sigma_y| + tr Y^T Sigma_y^-1 Y + k sum_j f(gamma_j) + k n f(noise) (Wipf & Wu 2012, eqs. 5 and
-16), Type I the same with log|Gamma| in place of log|Sigma_y| (eqs. 12 and 14); f belongs to the prior. Both need, at
-each step, mu = Gamma Phi^T Sigma_y^-1 Y and, for Type II, z_j = phi_j^T Sigma_y^-1 phi_j.
+16); f belongs to the prior. Each step needs mu = Gamma Phi^T Sigma_y^-1 Y and z_j = phi_j^T Sigma_y^-1 phi_j.
 """
 
 from __future__ import annotations
@@ -359,54 +358,6 @@ def _sharpness(problem: Problem, state: State) -> np.ndarray:
     return np.maximum(z, 1e-14 / state.noise)
 
 
-def type_one(evidence: Evidence, prior: Any, noise: float | None, tol: float, max_iter: int) -> Solution:
-    """x = Gamma Phi^T Sigma_y^-1 y and gamma = 1 / h'(x^2) in turn; noise = 1 / h'(|y - Phi x|^2 / n) where learned.
-
-    The objective sum_j h(x_j^2) + n h(|u|^2 / n), u = y - Phi x (eq. 15; with a given noise |u|^2 / noise + sum_j
-    h(x_j^2), eq. 4), falls with every step.
-    """
-    began = time.perf_counter()
-    history: list[Step] = []
-    problem = Problem(evidence, prior)
-    floor = FLOOR * evidence.variance if noise is None else 0.0
-    state, violation = _start(problem, noise), np.inf
-    # The largest weight that a column alone would have: a measure that does not shrink with the weights.
-    largest = float(np.sqrt(((problem.Phi.T @ problem.T) ** 2).mean(axis=1).max(initial=0.0)))
-    for _ in range(max_iter):
-        size = np.sqrt(state.square)
-        alive = size > ZERO * largest
-        if not alive.any():
-            state, violation = _nothing(state), 0.0
-            break
-        fitted = max(floor, _fitted_noise(problem, state.misfit)) if noise is None else state.noise
-        before = state.mean[alive]
-        state = problem.state(state.rows[alive], 1 / prior.slope(state.square[alive]), fitted)
-        violation = float(np.abs(state.mean - before).max() / largest)
-        value = _type_one_value(problem, state, noise)
-        history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
-        if violation <= tol and abs(np.log(state.noise / fitted)) <= tol:
-            break
-    rows = problem.rows[state.rows]
-    fit = evidence.at(rows, 1 / state.gamma, state.noise) if len(rows) else evidence.empty(state.noise)
-    final = solution(evidence, fit, floor, history, tol, violation <= tol)
-    return _judged(final, violation, tol, history[-1].objective if history else np.nan)
-
-
 def _nothing(state: State) -> State:
     none = np.empty(0)
     return state._replace(rows=none.astype(int), gamma=none, mean=state.mean[:0], determined=none)
-
-
-def _fitted_noise(problem: Problem, misfit: float) -> float:
-    """1 / h'(|u|^2 / n): the paper's text prints the derivative itself, but with f = 0 it has to be |u|^2 / n."""
-    mean_square = misfit / (problem.evidence.k * problem.evidence.total)
-    return float(1 / problem.prior.slope(np.array([mean_square]))[0])
-
-
-def _type_one_value(problem: Problem, state: State, noise: float | None) -> float:
-    """Half of eq. (15), or of eq. (4) divided by the noise: the negative log posterior in nats, without constants."""
-    k, total = problem.evidence.k, problem.evidence.total
-    penalty = k * float(problem.prior.h(state.square).sum())
-    if noise is None:
-        return 0.5 * (penalty + k * total * float(problem.prior.h(np.array([state.misfit / (k * total)]))[0]))
-    return 0.5 * (penalty + state.misfit / noise)

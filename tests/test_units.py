@@ -1,0 +1,135 @@
+"""Other units of X and y give the same regression model in these units: support, status, weights and error bars."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from smaller import JeffreysRegressor, LaplaceRegressor, TypeIRegressor
+from smaller.priors import Power, Student
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::smaller.errors.ConvergenceWarning", "ignore::smaller.errors.EmptyModelWarning"
+)
+
+SAME = 1e-6
+SCALES = [1e-8, 1e-4, 1e4, 1e8]
+
+
+class Entry(NamedTuple):
+    """A model, and the units of the parameters that it was given: with y * s and X * t each is times s**a t**b."""
+
+    model: object
+    units: dict[str, tuple[float, float]] = {}
+
+    def in_units(self, s=1.0, t=1.0):
+        """The model with its given parameters rescaled."""
+        powers = {name: float(s) ** a * float(t) ** b for name, (a, b) in self.units.items()}
+        model = clone(self.model)
+        return model.set_params(**{name: getattr(model, name) * power for name, power in powers.items()})
+
+
+# One line for every regression model and every parameter that has a unit. A strength of LaplaceRegressor has none with
+# standardize=True; "student" with a given noise is not here, for no number makes up for the unit of its prior.
+REGRESSORS = [
+    Entry(TypeIRegressor()),
+    Entry(TypeIRegressor(fit_intercept=False)),
+    Entry(TypeIRegressor("gaussian")),
+    Entry(TypeIRegressor("jeffreys")),
+    Entry(TypeIRegressor("student")),
+    Entry(TypeIRegressor("lp")),
+    Entry(TypeIRegressor(Power(0.01))),
+    Entry(TypeIRegressor(Power(1.5))),
+    Entry(TypeIRegressor(Student(3))),
+    Entry(TypeIRegressor(noise=0.4), {"noise": (1, 0)}),
+    Entry(TypeIRegressor("gaussian", noise=0.4), {"noise": (0, 0)}),
+    Entry(TypeIRegressor("jeffreys", noise=0.4), {"noise": (2, 0)}),
+    Entry(TypeIRegressor("lp", noise=0.4), {"noise": (1.5, 0)}),
+    Entry(LaplaceRegressor()),
+    Entry(LaplaceRegressor(5.0)),
+    Entry(LaplaceRegressor(5.0, noise=0.2), {"noise": (2, 0)}),
+    Entry(LaplaceRegressor(5.0, solver="em")),
+    Entry(LaplaceRegressor(3.0, standardize=False), {"lam": (-1, 1)}),
+    Entry(JeffreysRegressor()),
+    Entry(JeffreysRegressor(fit_intercept=False)),
+    Entry(JeffreysRegressor(noise=0.2), {"noise": (2, 0)}),
+    # Type II models and relevance vector machines: here.
+]
+every = pytest.mark.parametrize("entry", REGRESSORS, ids=lambda entry: repr(entry.model))
+
+
+def problem(n, p, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + rng.standard_normal(p)
+    w = np.zeros(p)
+    w[:4] = 2, -1, 0.5, 1
+    return X, 1 + X @ w + 0.4 * rng.standard_normal(n), rng.standard_normal((5, p))
+
+
+def assert_same(found, expected, new, s, t):
+    """`found` is `expected` with y * s and X * t."""
+    assert_array_equal(found.support_, expected.support_)
+    assert found.status_ == expected.status_
+    assert_allclose(found.coef_ * t / s, expected.coef_, rtol=SAME, atol=SAME * np.abs(expected.coef_).max())
+    mean, std = found.predict(new * t, return_std=True)
+    known, spread = expected.predict(new, return_std=True)
+    assert_allclose(mean / s, known, rtol=0, atol=SAME * np.abs(known).max())
+    assert_allclose(std / s, spread, rtol=SAME)
+    assert found.noise_ / s**2 == pytest.approx(expected.noise_, rel=SAME)
+
+
+@every
+@pytest.mark.parametrize("shape", [(60, 12), (25, 40)], ids=str)
+def test_units_of_the_target(entry, shape):
+    X, y, new = problem(*shape)
+    expected = entry.in_units().fit(X, y)
+    for s in SCALES:
+        assert_same(entry.in_units(s).fit(X, y * s), expected, new, s, 1.0)
+
+
+@every
+@pytest.mark.parametrize("shape", [(60, 12), (25, 40)], ids=str)
+def test_units_of_the_inputs(entry, shape):
+    X, y, new = problem(*shape)
+    expected = entry.in_units().fit(X, y)
+    for t in SCALES:
+        assert_same(entry.in_units(1.0, t).fit(X * t, y), expected, new, 1.0, t)
+
+
+@every
+@pytest.mark.parametrize("shape", [(60, 12), (25, 40)], ids=str)
+def test_units_of_each_input_apart(entry, shape):
+    """Ten to the powers from -8 to 8, together with other units of the target."""
+    if any(b for _, b in entry.units.values()):
+        pytest.skip("the parameter is one number for all columns, whose units it has")
+    X, y, new = problem(*shape)
+    expected = entry.in_units().fit(X, y)
+    t = 10.0 ** (np.arange(X.shape[1]) % 17 - 8)
+    for s in (1e-8, 1.0, 1e8):
+        assert_same(entry.in_units(s).fit(X * t, y * s), expected, new, s, t)
+
+
+@every
+@pytest.mark.parametrize("size", [1e-150, 1e150])
+def test_the_largest_and_the_smallest_numbers_that_can_be_squared(entry, size):
+    """No overflow, no division by zero, no failed factorisation: warnings are errors here."""
+    X, y, new = problem(60, 12)
+    expected = entry.in_units().fit(X, y)
+    powers = [a for a, _ in entry.units.values()]
+    if 2 * abs(np.log10(size)) * max(powers, default=0) <= 600:
+        assert_same(entry.in_units(size).fit(X, y * size), expected, new, size, 1.0)
+    assert_same(entry.in_units(1.0, size).fit(X * size, y), expected, new, 1.0, size)
+
+
+@pytest.mark.parametrize("model", [TypeIRegressor(), LaplaceRegressor(), JeffreysRegressor()], ids=repr)
+def test_numbers_that_cannot_be_squared_are_refused(model):
+    X, y, _ = problem(60, 12)
+    for factor in (1e-200, 1e200):
+        with pytest.raises(ValueError, match=r"^y has values that are too large or too small"):
+            model.fit(X, y * factor)
+        with pytest.raises(ValueError, match=r"^X has values that are too large or too small"):
+            model.fit(X * factor, y)
+        with pytest.raises(ValueError, match="variances overflow or vanish"):
+            model.fit(X * np.sqrt(factor), y / np.sqrt(factor))
