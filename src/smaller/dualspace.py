@@ -16,12 +16,13 @@ from .evidence import Columns, Evidence
 from .laplace import LaplaceEvidence
 from .likelihoods import Multinomial
 from .objective import Posterior
-from .priors import Laplace, as_scale_mixture
+from .priors import Jeffreys, Laplace, as_scale_mixture
 from .regression import POSITIVE, VarianceModel
 from .selecting import Selector
 from .solvers import Solution, laplace
-from .solvers.evidence import fast
+from .solvers.evidence import fast, in_own_unit
 from .solvers.sparsest import penalised_logistic
+from .solvers.starts import abound, several
 from .solvers.type_one import type_one
 from .solvers.variances import RULES, check_prior, reweighted_l1, type_two
 
@@ -147,16 +148,22 @@ class TypeIIRegressor(VarianceModel):
     ----------
     algorithm : {"fast", "em", "mackay", "reweighted-l2", "reweighted-l1"}, default="fast"
         The sequential algorithm of Tipping & Faul (2003); EM; MacKay's update; reweighted ridge; reweighted lasso (of
-        whole rows, for several targets). The last four start from all columns.
+        whole rows, for several targets). The last four start from all columns; those that prune look at what they
+        pruned in the end, and take back what would gain. With a given noise, more columns than half the samples n,
+        and n^2 times columns of at most 10^8, "fast" starts also from MacKay's update, from EM and from lassos, and
+        keeps the best evidence: with so many columns, adding one at a time is a poor start.
     prior : {"jeffreys", "laplace", "gaussian", "student", "lp"} or object, default="jeffreys"
         Whose f it is; "jeffreys" has f = 0. With any other the algorithm is "em", "mackay" or "reweighted-l2"; or, if
         f is concave and increases, which only an object of your own may have, "reweighted-l1".
     noise : "learn" or float, default="learn"
+        Variance of the noise. With more columns than samples it cannot be learned: they fit the targets too closely,
+        and a warning says so. Give one that was measured, or the best of a few by cross-validation.
     basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
     fit_intercept : bool, default=True
         The intercept has a flat prior and is integrated out.
     tol : float, default=1e-5
-        Largest slope of the objective, in nats, in the logarithm of a variance.
+        Largest slope of the objective, in nats, in the logarithm of a variance, and the most nats that the columns
+        left out may promise together.
     max_iter : int, default=None
         None is the algorithm's own limit.
 
@@ -164,7 +171,12 @@ class TypeIIRegressor(VarianceModel):
     ----------
     coef_, intercept_, support_, relevance_vectors_, gamma_, covariance_, noise_, evidence_
         As in :class:`RVMRegressor`.
-    objective_, violation_, n_iter_, status_, history_
+    objective_ : float
+        Half of the above with its constants: minus the log evidence where f = 0.
+    violation_ : float
+        In nats, over all columns: the largest slope of the objective in a log variance of the model, or what the
+        columns left out promise, each at its best variance alone, whichever is more.
+    n_iter_, status_, history_
 
     Examples
     --------
@@ -206,10 +218,21 @@ class TypeIIRegressor(VarianceModel):
     def _maximise(self, evidence: Evidence) -> Solution:
         prior, name = as_scale_mixture(self.prior), self.algorithm
         check_prior(prior, name)
-        arguments = evidence, self._noise(), self.tol, self.max_iter or ALGORITHMS[name]
+        # A prior of the variances has a unit of its own, so that the targets keep theirs.
+        unitless = isinstance(prior, Jeffreys)
+        noise = self._noise()
+        found = in_own_unit(evidence, noise, self._search) if unitless else self._search(evidence, noise)
+        self._doubt_noise(evidence, found)
+        return found
+
+    def _search(self, evidence: Evidence, noise: float | None) -> Solution:
+        prior, name = as_scale_mixture(self.prior), self.algorithm
+        arguments = evidence, noise, self.tol, self.max_iter or ALGORITHMS[name]
         if name == "reweighted-l1":
             return reweighted_l1(*arguments, prior)
-        return type_two(*arguments, name, prior) if name in RULES else fast(*arguments)
+        if name in RULES:
+            return type_two(*arguments, name, prior)
+        return fast(*arguments, several(evidence, noise) if noise is not None and abound(evidence) else ())
 
 
 class TypeIIClassifier(Selector, ClassificationModel):

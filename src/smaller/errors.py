@@ -60,12 +60,13 @@ class Status(Enum):
         "better side is kept, where lam is N / S but for the count of that weight"
     )
     SLOPING = (
-        "stopped after {n_iter} iterations (max_iter) while the evidence still had a slope of {violation:.1e}, where "
-        "tol={tol:.1e} was asked for; raise max_iter, or raise tol"
+        "stopped after {n_iter} iterations while the evidence could still rise: its slope, or what columns left out "
+        "promise, is {violation:.1e}, where tol={tol:.1e} was asked for; raise max_iter if it was reached, else tol"
     )
     INTERPOLATES = (
         "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "
-        "smallest value allowed, a tiny fraction of the targets' variance; give noise a value, or use fewer columns"
+        "smallest value allowed, a tiny fraction of the targets' variance; give noise a value, measured or chosen by "
+        "cross-validation"
     )
     SEPARABLE = (
         "the unpenalised columns separate the classes, so the likelihood has no maximum and the weights would grow "

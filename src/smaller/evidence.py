@@ -8,7 +8,7 @@ sample weight is a repetition, exactly.
 
 from __future__ import annotations
 
-import copy
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -18,9 +18,6 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from .design import Design
 
 LOG_2PI = float(np.log(2 * np.pi))
-CONSTANT_TARGET = (
-    1e-28  # a target whose variance, relative to its squared mean, is below this is constant up to rounding
-)
 CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
 
 
@@ -28,6 +25,9 @@ CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this i
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 AT_ONCE = 8  # columns whose products are taken together, so that no copy of all of them is made
+CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
+BLOCK = 1024  # columns that are formed at a time
+DOUBTFUL = 1e-4  # a sparsity that has lost so much of itself to subtraction is computed again, without any
 
 
 class Columns:
@@ -142,24 +142,26 @@ class Evidence:
         self.s, self.k = self.columns.s, Y.shape[1]
         self.y_mean = self.s @ Y / self.columns.total if design.intercept else np.zeros(self.k)
         self.Z = Y - self.y_mean
-        spread = self.s @ (self.Z * self.Z)
-        self.Z[:, spread <= CONSTANT_TARGET * self.columns.total * self.y_mean**2] = 0.0  # only rounding
+        constant = np.abs(self.Z).max(axis=0, initial=0.0) <= CONSTANT_TARGET * np.abs(self.y_mean)
+        self.Z[:, constant] = 0.0
         self.total = self.columns.total - design.intercept  # what is left when the intercept is integrated out
         self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))
         self.root, self.weighted = np.sqrt(self.s)[:, None], bool((self.s != 1.0).any())
         self._seen: dict[int, np.ndarray] = {}
+        self._pulled: np.ndarray | None = None
+
+    def scaled(self, unit: float) -> Evidence:
+        """The same columns, with the targets in another unit."""
+        other = copy(self)
+        other.y_mean, other.Z = self.y_mean / unit, self.Z / unit
+        other.yy = float(self.s @ (other.Z * other.Z).sum(axis=1))
+        other._pulled = None
+        return other
 
     @property
     def variance(self) -> float:
         """Mean square of the targets: the noise of the empty model."""
         return self.yy / max(self.k * self.total, 1.0)
-
-    def in_units(self, unit: float) -> Evidence:
-        """The evidence of the same targets divided by a unit."""
-        other = copy.copy(self)
-        other.Z, other.y_mean = self.Z / unit, self.y_mean / unit
-        other.yy = float(self.s @ (other.Z * other.Z).sum(axis=1))
-        return other
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Columns times the square root of the weights, in Fortran order."""
@@ -186,6 +188,14 @@ class Evidence:
         value = self._constant(noise) - 0.5 * (self.k * logdet + quadratic)
         return Fit(rows, alpha, noise, mean, Sigma, value, misfit, G)
 
+    def weighed(self, fit: Fit, Phi: np.ndarray) -> Fit:
+        """The same model, its misfit and log evidence from the residuals themselves; Phi are its columns.
+
+        y^T Sigma_y^-1 y is the least of misfit / noise + sum alpha mu^2 over mu, so that rounding of mu hardly counts.
+        """
+        misfit = float(((self.root * self.Z - Phi @ fit.mean) ** 2).sum())
+        return fit._replace(misfit=misfit, log_evidence=fit.log_evidence + 0.5 * (fit.misfit - misfit) / fit.noise)
+
     def at(self, rows: np.ndarray, alpha: np.ndarray, noise: float) -> Fit:
         """The same, from the columns' positions alone."""
         return self.fit(rows, alpha, noise, *self.products(self.take(rows)))
@@ -211,6 +221,24 @@ class Evidence:
         E = T @ fit.covariance
         return Quality(np.maximum(present - (E * T).sum(axis=1), 0.0), pulled / fit.noise - T @ fit.mean, E)
 
+    def sharpness(self, fit: Fit, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """z_j = phi_j^T Sigma_y^-1 phi_j and the mean over the outputs of (phi_j^T Sigma_y^-1 y)^2, all columns: (d,).
+
+        Where z_j is a small part of |phi_j|^2 / noise, since the model's columns nearly span phi_j, it is the least of
+        |phi_j - Phi m|^2 / noise + sum alpha m^2 instead, in which nothing is subtracted.
+        """
+        quality = self.quality(fit, Phi, self.pull_targets())
+        z, Q = quality.S, quality.Q
+        doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & (z < DOUBTFUL / fit.noise))
+        residual = self.root * self.Z - Phi @ fit.mean
+        for first in range(0, len(doubtful), BLOCK):
+            rows = doubtful[first : first + BLOCK]
+            columns = self.take(rows)
+            M = quality.E[rows].T
+            z[rows] = ((columns - Phi @ M) ** 2).sum(axis=0) / fit.noise + fit.alpha @ M**2
+            Q[rows] = columns.T @ residual / fit.noise
+        return z, (Q**2).mean(axis=1)
+
     def _products_with(self, rows: np.ndarray, Phi: np.ndarray) -> np.ndarray:
         """All columns' products with some, (d, r); those of columns seen before are remembered."""
         new = [i for i, row in enumerate(rows) if row not in self._seen]
@@ -221,8 +249,10 @@ class Evidence:
         return np.column_stack(found) if found else np.empty((self.columns.d, 0))
 
     def pull_targets(self) -> np.ndarray:
-        """All columns' products with the targets, (d, k)."""
-        return self.columns.pull(self.s[:, None] * self.Z)
+        """All columns' products with the targets, (d, k); computed once."""
+        if self._pulled is None:
+            self._pulled = self.columns.pull(self.s[:, None] * self.Z)
+        return self._pulled
 
     def gradient(self, fit: Fit) -> np.ndarray:
         """Of the log evidence in log alpha, and last in log noise."""

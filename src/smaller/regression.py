@@ -20,6 +20,7 @@ from .selecting import Selector
 from .solvers import Solution, Spread
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
+SPENT = 0.5  # of the samples: a fit by so many columns leaves too little to learn the noise from, where more abound
 BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
 SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose squares are float64 numbers
 
@@ -156,6 +157,18 @@ class VarianceModel(Selector, RegressionModel):
         if solution.status is not Status.CONVERGED:
             facts = {"n_iter": solution.n_iter, "gap": solution.gap, "violation": solution.violation, "tol": self.tol}
             warn(f"{type(self).__name__}: {solution.status.sentence(**facts)}.", ConvergenceWarning)
+
+    def _doubt_noise(self, evidence: Evidence, solution: Solution) -> None:
+        """Warn of a learned noise that is likely too small: more columns than samples, which they fit closely."""
+        count, spent = int(np.isfinite(evidence.columns.unit).sum()), float(solution.extra["fit"].determined.sum())
+        learned = self.noise == "learn" and solution.status is not Status.INTERPOLATES
+        if learned and count > evidence.total and spent > SPENT * evidence.total:
+            warn(
+                f"{type(self).__name__}: the noise was learned from {evidence.total:.6g} samples with {count} columns "
+                f"and is likely too small: {spent:.3g} degrees of freedom are spent on the fit. Give noise a value, "
+                "measured or chosen by cross-validation.",
+                ConvergenceWarning,
+            )
 
     def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
         fit, columns, d = solution.extra["fit"], evidence.columns, sample.design.d

@@ -21,7 +21,7 @@ from .laplace import LaplaceEvidence
 from .regression import POSITIVE, VarianceModel
 from .selecting import Selector
 from .solvers import Solution, laplace
-from .solvers.evidence import fast
+from .solvers.evidence import fast, in_own_unit
 from .solvers.variances import type_two
 
 ORIGINAL_TOO = 100  # so few columns are re-estimated all at once as well, and the better model taken on
@@ -71,7 +71,8 @@ class RVMRegressor(VarianceModel):
     evidence_ : float
         Log evidence, in nats, with all constants; the flat prior of the intercept has density 1.
     violation_ : float
-        Largest slope of the log evidence in a log variance.
+        In nats, over all columns: the largest slope of the log evidence in a log variance of the model, or what the
+        columns left out promise to gain, each at its best variance alone, whichever is more.
     n_iter_, objective_, status_, history_
         ``objective_`` is minus the log evidence.
 
@@ -104,11 +105,15 @@ class RVMRegressor(VarianceModel):
         self.max_iter = max_iter
 
     def _maximise(self, evidence: Evidence) -> Solution:
-        noise = self._noise()
+        found = in_own_unit(evidence, self._noise(), self._search)
+        self._doubt_noise(evidence, found)
+        return found
+
+    def _search(self, evidence: Evidence, noise: float | None) -> Solution:
         if self.algorithm == "original":
             return type_two(evidence, noise, self.tol, self.max_iter or 10_000, "mackay")
         small = evidence.columns.d <= ORIGINAL_TOO
-        others = [type_two(evidence, noise, self.tol, 500, "mackay").extra["fit"]] if small else []
+        others = [type_two(evidence, noise, self.tol, 500, "mackay").extra["fit"][:3]] if small else []
         return fast(evidence, noise, self.tol, self.max_iter or 1000, others)
 
 

@@ -8,7 +8,7 @@ the precisions and the noise together. No step lowers the evidence. Only passes 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..laplace import Mode
 from .solution import Solution, Step
 
 ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
+LEAST = 1e-24  # of the targets' variance: a given noise below this is lost in rounding
 FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' variance
 SMALL, ENTRIES = 300, 1 << 21  # so many columns, or numbers in them, make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
@@ -30,32 +31,84 @@ COARSE = 32  # columns on which the starts are solved first
 FOLLOWED = 1  # of their outcomes, those that are solved on the whole working set
 FEW, SLACK = 8, 0.5  # columns nominated in the place of one, and the nats that this may lose before all is re-estimated
 STEPS = 10_000  # of the sequential algorithm in one working set
+FINER, FINEST = 10.0, 1e-4  # how the least gain of a step is lowered where many small ones are left, and how far
+
+Start = tuple[np.ndarray, np.ndarray, float]  # columns, their precisions, the noise
 
 
-def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, others: Iterable[Fit] = ()) -> Solution:
+def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, others: Iterable[Start] = ()) -> Solution:
     """Add, re-estimate, delete (Tipping & Faul 2003) until no step gains `tol` nats; noise=None is learned.
 
     The first working set is solved as published, from the column most correlated with the targets, and from columns
     spread over all, and the best evidence kept: there are many maxima, and one column at a time the algorithm may not
-    see that two together help. `others` are further models to go on from.
+    see that two together help. `others` are further models to start from. Where the columns left out promise more than
+    `tol` together, though none does alone, the search goes on by finer steps.
     """
     began = time.perf_counter()
     floor = FLOOR * evidence.variance if noise is None else 0.0
     pulled = evidence.pull_targets()
     rows = _first(evidence, pulled)
     coarse = rows if len(rows) <= SPREAD + BEST else evenly(rows, COARSE)
-    further = [(other.rows, other.alpha, other.noise) for other in others]
+    further = list(others)
     starts = [*_spread(evidence, coarse, noise), *further]
     coarse = np.unique(np.concatenate([coarse, *(start[0] for start in starts)]))
+    rows = np.union1d(rows, coarse)
     fit = _best_on(evidence, rows, evidence.take(rows), pulled, coarse, starts, floor, tol, FOLLOWED + len(further))
     history = [_note(evidence, fit, floor, began)]
     settled = len(rows) == evidence.columns.d or not np.isfinite(evidence.columns.unit).any()
-    while not settled and len(history) <= max_iter:
+    fine = tol
+    while len(history) <= max_iter:
+        if settled:
+            if fine <= FINEST * tol or promised(evidence, fit, evidence.take(fit.rows)) <= tol:
+                break
+            fine /= FINER
         before = fit.log_evidence
-        fit, settled = _round(evidence, fit, pulled, floor, tol)
-        settled = settled or fit.log_evidence < before + tol
+        fit, settled = _round(evidence, fit, pulled, floor, fine)
+        settled = settled or fit.log_evidence < before + fine
         history.append(_note(evidence, fit, floor, began))
     return solution(evidence, fit, floor, history, tol, settled)
+
+
+def in_own_unit(
+    evidence: Evidence, noise: float | None, search: Callable[[Evidence, float | None], Solution]
+) -> Solution:
+    """What a search finds on targets in a unit of about their size, told in the units of the data.
+
+    The unit is a power of two, so that nothing is rounded. Targets that do not vary leave nothing to search for.
+    """
+    if evidence.yy == 0:
+        nothing = evidence.empty(np.finfo(float).tiny if noise is None else noise)
+        return solution(evidence, nothing, 0.0, [_note(evidence, nothing, 0.0, time.perf_counter())], 1.0, True)
+    unit = float(np.exp2(np.round(0.5 * np.log2(evidence.variance))))
+    if noise is not None and noise < LEAST * evidence.variance:
+        raise ValueError(
+            f"noise={noise:.3g} is less than {LEAST:.0e} of the targets' variance, {evidence.variance:.3g}, and cannot "
+            "be told from rounding errors; noise is a variance in the square of the unit of y: give a larger one."
+        )
+    found = search(evidence.scaled(unit), None if noise is None else noise / unit**2)
+    constant = evidence.k * evidence.total * float(np.log(unit))
+    fit = found.extra["fit"]
+    fit = fit._replace(alpha=fit.alpha / unit**2, noise=fit.noise * unit**2, mean=fit.mean * unit)
+    fit = fit._replace(covariance=fit.covariance * unit**2, misfit=fit.misfit * unit**2)
+    fit = fit._replace(log_evidence=fit.log_evidence - constant)
+    return found._replace(
+        weights=found.weights * unit,
+        objective=found.objective + constant,
+        history=[step._replace(objective=step.objective + constant) for step in found.history],
+        extra={**found.extra, "fit": fit},
+    )
+
+
+def gains(evidence: Evidence, fit: Fit, Phi: np.ndarray) -> np.ndarray:
+    """What each column gains that the model leaves out, added alone at its best variance; Phi are the model's."""
+    gain = addition_gain(*evidence.sharpness(fit, Phi), evidence.k)
+    gain[fit.rows] = 0.0
+    return gain
+
+
+def promised(evidence: Evidence, fit: Fit, Phi: np.ndarray) -> float:
+    """What the columns that the model leaves out promise to gain, in nats: 0 at a maximum of the evidence."""
+    return float(gains(evidence, fit, Phi).sum())
 
 
 def _round(evidence: Evidence, fit: Fit, pulled: np.ndarray, floor: float, tol: float) -> tuple[Fit, bool]:
@@ -68,9 +121,6 @@ def _round(evidence: Evidence, fit: Fit, pulled: np.ndarray, floor: float, tol: 
     Phi = np.hstack([Phi, evidence.take(proposed)])
     better = _best_on(evidence, rows, Phi, pulled, fit.rows, [(fit.rows, fit.alpha, fit.noise)], floor, tol)
     return (better if better.log_evidence > fit.log_evidence else fit), False
-
-
-Start = tuple[np.ndarray, np.ndarray, float]  # columns, their precisions, the noise
 
 
 def _best_on(
@@ -212,17 +262,23 @@ def _note(evidence: Evidence, fit: Fit, floor: float, began: float) -> Step:
 def solution(
     evidence: Evidence, fit: Fit, floor: float, history: list[Step], tol: float, settled: bool, **extra: Any
 ) -> Solution:
-    """The posterior mean in the units of the data, intercept last, with how the search ended."""
+    """The posterior mean in the units of the data, intercept last, with how the search ended.
+
+    Evidence and violation are those of the very model that is returned; the violation is over all columns, in nats:
+    the largest slope in a log variance of the model, or what the columns left out promise, whichever is more.
+    """
     design, columns = evidence.columns.design, evidence.columns
     order = np.argsort(fit.rows)
     square = np.ix_(order, order)
     fit = fit._replace(rows=fit.rows[order], alpha=fit.alpha[order], mean=fit.mean[order])
     fit = fit._replace(covariance=fit.covariance[square], gram=fit.gram[square])
+    Phi = evidence.take(fit.rows)
+    fit = evidence.weighed(fit, Phi)
+    violation = max(float(np.abs(slope(evidence, fit, floor)).max(initial=0.0)), promised(evidence, fit, Phi))
     W = np.zeros((design.shape[1], evidence.k))
     W[fit.rows] = fit.mean / columns.unit[fit.rows, None]
     if design.intercept:
         W[-1] = evidence.y_mean - columns.center[fit.rows] @ W[fit.rows]
-    violation = float(np.abs(slope(evidence, fit, floor)).max(initial=0.0))
     status = Status.CONVERGED if settled and violation <= tol else Status.SLOPING
     if floor > 0 and fit.noise <= floor * (1 + 1e-9) and evidence.yy > 0:
         status = Status.INTERPOLATES

@@ -341,7 +341,7 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     if evidence.yy == 0:
         return _constant(evidence, prior, lam, tol)
     unit = float(np.sqrt(evidence.variance))
-    scaled, power = evidence.in_units(unit), degree(prior)
+    scaled, power = evidence.scaled(unit), degree(prior)
     inner = prior if lam is None or power is not None else InUnits(prior, _bearable(prior, unit))
     size = unit ** (2.0 - (power or 0.0))  # the unit of lam
     objective = TypeOne(scaled, inner, None if lam is None else _comparable(lam, size, unit))

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from ..design import as_design
+from ..design import Design, as_design
 from ..errors import Status
 from ..evidence import Evidence, inverse
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import Jeffreys, Laplace, increases, log_prior, prior_rate, prior_slope
-from .evidence import FLOOR, solution
+from .evidence import FLOOR, addition_gain, solution
 from .newton import newton
 from .solution import Solution, Step
 
@@ -30,6 +30,11 @@ FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhu
 ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
 LONGEST = 5.0  # step in the logarithm of a variance
 OUT = 1e-8  # of the largest variance: where the slope of f at 0 is taken
+EXACT = 1e-11  # relative duality gap of the lassos; of rows, their last relative change
+ENTER = 16  # columns that may be let in again at a time, or a quarter of those in the model
+CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a column is let in with, and how often that is repeated
+
+Wanted = tuple[np.ndarray, np.ndarray]  # columns that are left out and should not be, and variances to begin with
 
 
 class State(NamedTuple):
@@ -106,6 +111,48 @@ class Problem:
     @cached_property
     def _all_products(self) -> tuple[np.ndarray, np.ndarray]:
         return self.evidence.columns.design.square(self.Phi), self.Phi.T @ self.T
+
+    def lasso(self, weight: np.ndarray, noise: float, x: np.ndarray, tol: float) -> np.ndarray:
+        """min |Y - Phi X|^2 / (2 noise) + sum_j sqrt(k) w_j |x_j|, |x_j| the norm of a row; `x` is where to begin."""
+        if self.evidence.k == 1 and len(weight):
+            objective = Posterior(self._design, self.T, Gaussian(noise), Laplace(1.0, weight))
+            return newton(objective, x, tol, 200).weights
+        return self._row_lasso(weight, noise, tol)
+
+    def _row_lasso(self, weight: np.ndarray, noise: float, tol: float, max_iter: int = 2000) -> np.ndarray:
+        """By reweighted ridge."""
+        X = np.zeros((len(weight), self.evidence.k))
+        rows, size = np.arange(len(weight)), 1 / weight
+        for _ in range(max_iter):
+            state = self.state(rows, size / weight[rows], noise)
+            new = np.sqrt(state.square)
+            largest = new.max(initial=0.0)
+            done = np.abs(new - size).max(initial=0.0) <= tol * largest
+            alive = new > ZERO * largest
+            rows, size, mean = rows[alive], new[alive], state.mean[alive]
+            if done:
+                break
+        X[rows] = mean
+        return X
+
+    @cached_property
+    def _design(self) -> Design:
+        return as_design(np.asfortranarray(self.Phi))
+
+    def sharpness(self, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """z_j = phi_j^T Sigma_y^-1 phi_j and the mean over the outputs of (phi_j^T Sigma_y^-1 y)^2, all columns.
+
+        z_j is the least of |phi_j - B m|^2 / noise + |m|^2 over m, B the columns of the model times the roots of their
+        variances: a sum, of which rounding leaves a relative error only.
+        """
+        B = self.Phi[:, state.rows] * np.sqrt(state.gamma)
+        H = B.T @ B / state.noise
+        H.flat[:: len(H) + 1] += 1.0
+        inner, _ = inverse(H)
+        M = inner @ (B.T @ self.Phi) / state.noise
+        z = ((self.Phi - B @ M) ** 2).sum(axis=0) / state.noise + (M**2).sum(axis=0)
+        Q = self.Phi.T @ (self.T - self.Phi[:, state.rows] @ state.mean) / state.noise
+        return z, (Q**2).mean(axis=1)
 
     def objective(self, state: State, learn: bool) -> float:
         """Minus the log evidence, and the prior of the variances; in nats."""
@@ -193,32 +240,63 @@ def type_two(
     problem = Problem(evidence, Jeffreys() if prior is None else prior)
     floor = FLOOR * evidence.variance if noise is None else 0.0
     state, length = _start(problem, noise), 1.0
-    violation = np.inf
     for _ in range(max_iter):
-        violation = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
+        violation, wanted = _violation(problem, state, floor, tol)
         value = problem.objective(state, floor > 0)
         history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
-        if violation <= tol or not len(state.rows):
+        if violation <= tol:
             break
+        if wanted is not None:
+            state, length = _readmitted(problem, state, floor > 0, *wanted), 1.0
+            continue
         # Long steps too early would lead to another optimum than the rule's own.
         state, length = _advance(problem, state, rule, floor, length if violation < NEAR else 1.0)
         if problem.sparse:
             state = _prune(problem, state, floor > 0)
-    return _ended(problem, state, noise, floor, history, violation, tol)
+    return _ended(problem, state, floor, history, tol)
 
 
-def _ended(
-    problem: Problem, state: State, noise: float | None, floor: float, history: list, violation: float, tol: float
-) -> Solution:
+def _violation(problem: Problem, state: State, floor: float, tol: float) -> tuple[float, Wanted | None]:
+    """The largest slope in the model; where that is at most tol, also what columns outside promise, and which do."""
+    inside = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
+    if inside > tol or not problem.sparse:
+        return inside, None
+    z, q2 = problem.sharpness(state)
+    z = z + _rates(problem, state)
+    gain = addition_gain(z, q2, problem.evidence.k)
+    gain[state.rows] = 0.0
+    total = float(gain.sum())
+    if total <= tol:
+        return max(inside, total), None
+    best = np.argsort(-gain, kind="stable")[: max(ENTER, len(state.rows) // 4)]
+    best = np.sort(best[gain[best] > 0])
+    return total, (best, CAUTIOUS * (q2[best] / z[best] - 1) / z[best])
+
+
+def _readmitted(problem: Problem, state: State, learn: bool, rows: np.ndarray, gamma: np.ndarray) -> State:
+    """With columns that were left out; many at once may overshoot, so their variances shrink until nothing is lost."""
+    every = np.append(state.rows, rows)
+    order, now = np.argsort(every), problem.objective(state, learn)
+    for _ in range(SHRINKS):
+        found = problem.state(every[order], np.append(state.gamma, gamma)[order], state.noise)
+        if problem.objective(found, learn) <= now:
+            break
+        gamma = CAUTIOUS * gamma
+    return found
+
+
+def _ended(problem: Problem, state: State, floor: float, history: list, tol: float) -> Solution:
+    """Told in the units of the data; a model with a prior of the variances is judged by its own objective."""
     evidence, rows = problem.evidence, problem.rows[state.rows]
-    history = history or [Step(-state.log_evidence, violation, np.nan, len(rows), 0.0)]
-    if not len(rows):
-        fit = evidence.empty(max(floor, evidence.variance, np.finfo(float).tiny) if noise is None else noise)
-    else:
+    if len(rows):
         G, C = (np.asfortranarray(each) for each in problem.products(state.rows))
         fit = evidence.fit(rows, 1 / state.gamma, state.noise, G, C)
-    final = solution(evidence, fit, floor, history, tol, violation <= tol)
-    return _judged(final, violation, tol, history[-1].objective)
+    else:
+        fit = evidence.empty(state.noise)
+    final = solution(evidence, fit, floor, history, tol, True)
+    if not problem.free:
+        return final
+    return _judged(final, _violation(problem, state, floor, tol)[0], tol, problem.objective(state, floor > 0))
 
 
 def _judged(final: Solution, violation: float, tol: float, objective: float) -> Solution:
@@ -245,9 +323,8 @@ def _advance(problem: Problem, state: State, rule: str, floor: float, length: fl
     new = RULES[rule](problem, state)
     noise = max(floor, _noise(problem, state, rule)) if floor > 0 else state.noise
     now = problem.objective(state, floor > 0)
-    alive = new > 1e-14 * new.max(initial=0.0)
-    with np.errstate(divide="ignore"):
-        step = np.where(alive, np.log(new / state.gamma), 0.0)
+    alive = (new > 1e-14 * new.max(initial=0.0)) | (not problem.sparse)
+    step = np.log(np.maximum(new, np.finfo(float).tiny) / state.gamma)
     if not alive.all():  # the rule itself switches columns off
         state = problem.state(state.rows[alive], state.gamma[alive], state.noise)
         step = step[alive]
@@ -294,68 +371,41 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
     history: list[Step] = []
     problem = Problem(evidence, Jeffreys() if prior is None else prior)
     floor = FLOOR * evidence.variance if noise is None else 0.0
-    every, violation = np.arange(len(problem.rows)), np.inf
     state = _start(problem, noise)
-    if not len(every):
-        return _ended(problem, state, noise, floor, history, 0.0, tol)
-    design = as_design(np.asfortranarray(problem.Phi))
-    weight = np.full(len(every), np.sqrt(np.median(state.determined / state.gamma)))
+    every = np.arange(len(problem.rows))
+    weight = np.full(len(every), np.sqrt(np.median(state.determined / state.gamma))) if len(every) else np.empty(0)
     x = np.zeros((len(every), evidence.k))
     for _ in range(max_iter):
-        if evidence.k == 1:
-            x = newton(Posterior(design, problem.T, Gaussian(state.noise), Laplace(1.0, weight)), x, 1e-11, 200).weights
-        else:
-            x = _row_lasso(problem, weight, state.noise)
-        size = np.sqrt((x**2).mean(axis=1))
-        kept = np.flatnonzero(size)
-        if not len(kept):
-            return _ended(problem, _nothing(state), noise, floor, history, 0.0, tol)
-        state = problem.state(kept, size[kept] / weight[kept], state.noise)
+        x = problem.lasso(weight, state.noise, x, EXACT)
+        state = lassoed(problem, weight, state.noise, x)
         if noise is None:
             rule = "em" if problem.free else "mackay"
-            state = problem.state(kept, state.gamma, max(floor, _noise(problem, state, rule)))
-        violation = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
+            state = problem.state(state.rows, state.gamma, max(floor, _noise(problem, state, rule)))
+        violation, _ = _violation(problem, state, floor, tol)
         value = problem.objective(state, noise is None)
-        history.append(Step(value, violation, np.nan, len(kept), time.perf_counter() - began))
+        history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
         if violation <= tol:
             break
-        weight = np.sqrt(_sharpness(problem, state) + _rates(problem, state))
-    return _ended(problem, state, noise, floor, history, violation, tol)
+        weight = np.sqrt(problem.sharpness(state)[0] + _rates(problem, state))
+    return _ended(problem, state, floor, history, tol)
+
+
+def lassoed(problem: Problem, weight: np.ndarray, noise: float, x: np.ndarray) -> State:
+    """The variances gamma_j = |x_j| / w_j of a weighted lasso's solution."""
+    size = np.sqrt((x**2).mean(axis=1))
+    kept = np.flatnonzero(size)
+    return problem.state(kept, size[kept] / weight[kept], noise)
 
 
 def _rates(problem: Problem, state: State) -> np.ndarray:
     """f'(gamma_j) of all columns; those that are out are taken just above 0."""
     if not problem.free:
         return np.zeros(len(problem.rows))
-    gamma = np.full(len(problem.rows), OUT * state.gamma.max())
+    gamma = np.full(len(problem.rows), max(OUT * state.gamma.max(initial=0.0), np.finfo(float).tiny))
     gamma[state.rows] = np.maximum(state.gamma, gamma[0])
     return prior_rate(problem.prior, gamma)
 
 
-def _row_lasso(problem: Problem, weight: np.ndarray, noise: float, max_iter: int = 2000) -> np.ndarray:
-    """min |Y - Phi X|^2 / (2 noise) + sum_j sqrt(k) w_j |x_j|, |x_j| the norm of a row, by reweighted ridge."""
-    X = np.zeros((len(weight), problem.evidence.k))
-    rows, size = np.arange(len(weight)), 1 / weight
-    for _ in range(max_iter):
-        state = problem.state(rows, size / weight[rows], noise)
-        new = np.sqrt(state.square)
-        done = np.abs(new - size).max() <= 1e-10 * new.max()
-        alive = new > ZERO * new.max()
-        rows, size = rows[alive], new[alive]
-        if done:
-            break
-    X[rows] = state.mean[alive]
-    return X
-
-
-def _sharpness(problem: Problem, state: State) -> np.ndarray:
-    """z_j = phi_j^T Sigma_y^-1 phi_j of all columns, those with gamma = 0 too."""
-    B = problem.Phi[:, state.rows] * np.sqrt(state.gamma)
-    H = B.T @ B / state.noise
-    H.flat[:: len(H) + 1] += 1.0
-    half = solve_triangular(np.linalg.cholesky(H), B.T @ problem.Phi, lower=True) / state.noise
-    z = (problem.Phi**2).sum(axis=0) / state.noise - (half**2).sum(axis=0)
-    return np.maximum(z, 1e-14 / state.noise)
 
 
 def _nothing(state: State) -> State:
