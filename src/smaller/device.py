@@ -39,7 +39,7 @@ def checked_targets(X, y, y_numeric: bool = False, multi_output: bool = False) -
     if y_numeric:
         y = check_array(host(y), ensure_2d=False, dtype=np.float64, input_name="y") if multi_output else host(y)
         y = y if multi_output else check_array(column_or_1d(y), ensure_2d=False, dtype=np.float64, input_name="y")
-    elif not on_device(y) or len(y.shape) != 1 or not namespace(y).isdtype(y.dtype, ("bool", "integral")):
+    elif not _lies_beside(y, X) or len(y.shape) != 1 or not namespace(y).isdtype(y.dtype, ("bool", "integral")):
         y = column_or_1d(host(y), warn=True)
         if y.dtype.kind in "biu":
             y = _beside(y, X)
@@ -68,10 +68,12 @@ def columns_of(X, columns: np.ndarray) -> Any:
     return namespace(X).take(X, _beside(columns, X), axis=1) if on_device(X) else X[:, columns]
 
 
-def _beside(a: np.ndarray, X) -> Any:
-    from array_api_compat import device
+def _lies_beside(a, X) -> bool:
+    return on_device(a) and type(a) is type(X) and a.device == X.device
 
-    return namespace(X).asarray(np.ascontiguousarray(a), device=device(X))
+
+def _beside(a: np.ndarray, X) -> Any:
+    return namespace(X).asarray(np.ascontiguousarray(a), device=X.device)
 
 
 def room(X) -> int | None:

@@ -37,9 +37,7 @@ class AcceleratedDesign(Design):
         """An array on X's device, in float64 unless told otherwise."""
         if on_device(a):
             return self.xp.astype(a, dtype or self.xp.float64, copy=False)
-        from array_api_compat import device
-
-        return self.xp.asarray(np.ascontiguousarray(a), dtype=dtype or self.xp.float64, device=device(self.X))
+        return self.xp.asarray(np.ascontiguousarray(a), dtype=dtype or self.xp.float64, device=self.X.device)
 
     def follow(self, a) -> Any:
         """The numbers of a NumPy array beside X, in its precision."""
