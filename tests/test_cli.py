@@ -34,7 +34,7 @@ from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RV
 from smaller.cli import run
 from smaller.cli.options import costs, priors
 from smaller.persist import load_with_notes
-from smaller.ranking import advice, calibration_error, candidates, cross_validated, task_of
+from smaller.ranking import Score, advice, calibration_error, candidates, cross_validated, task_of
 from smaller.ranking.numbers import Mean
 from smaller.tables import read_table
 
@@ -298,6 +298,52 @@ def test_advice_is_the_sparsest_of_the_good_and_nothing_where_nothing_helps():
     assert advice("classification", signal).startswith("Take sbmlr:")
     sparsest = min(signal[:2], key=lambda score: score.kept)
     assert sparsest.name == "sbmlr"
+
+
+def score(name, fold_losses, kept, what="features", inputs=None):
+    """A model with these losses in the folds."""
+    losses = np.array(fold_losses)
+    error = losses.std(ddof=1) / np.sqrt(len(losses))
+    inputs = kept if inputs is None else inputs
+    return Score(name, {}, losses.mean(), error, kept, what, 0.1, tuple(fold_losses), inputs)
+
+
+NOTHING = score("class frequencies", [0.70, 0.71, 0.69, 0.70, 0.70], 0)
+DENSE = score("dense", [0.20, 0.21, 0.19, 0.20, 0.20], 7129)  # as in the table of 7129 genes: it hardly varies
+
+
+def test_a_model_of_two_features_is_advised_over_one_of_thousands_that_is_not_clearly_better():
+    varying = score("sparse", [0.05, 0.60, 0.10, 0.30, 0.10], 2.4)  # far from the best by the error of the best alone
+    said = advice("classification", [varying, DENSE, NOTHING])
+    assert said.startswith("Take sparse: ")
+    assert "keeps 2.4 features instead of 7129 features" in said
+    difference = np.subtract(varying.fold_losses, DENSE.fold_losses)
+    assert f"({difference.mean():.3f} ± {difference.std(ddof=1) / np.sqrt(5):.3f} above it on the same folds)" in said
+
+
+def test_folds_that_are_hard_for_both_models_do_not_hide_that_one_is_always_worse():
+    hard = np.array([0.1, 0.9, 0.2, 0.5, 0.3])
+    scores = [score("worse", hard + 0.05, 3), score("better", hard, 20), score("class frequencies", hard + 1, 0)]
+    assert advice("classification", scores) == "Take better: it has the least log-loss (20 features)."
+    scores[0] = score("worse", np.add(hard, [0.05, -0.05, 0.05, 0, 0]), 3)
+    assert advice("classification", scores).startswith("Take worse: ")
+
+
+def test_a_kernel_needs_all_inputs_and_fewer_vectors_of_them_are_simpler():
+    kernel = score("kernel", DENSE.fold_losses, 2, "vectors", inputs=7129)
+    assert advice("classification", [DENSE, kernel, NOTHING]).startswith("Take kernel: ")
+    few = score("few", DENSE.fold_losses, 5)
+    assert advice("classification", [few, DENSE, kernel, NOTHING]).startswith("Take few: ")
+
+
+def test_counts_of_what_is_kept_are_written_as_they_are():
+    assert [score("one", [1, 2], kept).size for kept in (7129.0, 2.4, 0.0)] == [
+        "7129 features",
+        "2.4 features",
+        "0 features",
+    ]
+    said = advice("classification", [DENSE, NOTHING])
+    assert said == "Take dense: it has the least log-loss (7129 features)."
 
 
 def test_the_calibration_error_is_the_mean_distance_of_confidence_and_truth():
