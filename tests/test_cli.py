@@ -379,6 +379,33 @@ def test_report_writes_the_facts_that_it_prints(capsys):
     assert f"{facts['quality']['wrong']} of 75 wrong" in out
     assert facts["model"]["training"]["samples"] == 75
     assert facts["data"]["priors"] == pytest.approx([1 / 3] * 3)
+    kept = smaller.load("one.model").path_  # that of the training table
+    assert facts["path"]["lams"] == kept.lams.tolist()
+    assert facts["path"]["kept"][facts["path"]["at"]] == facts["kept"]["number"]
+    assert kept.lams[0] == pytest.approx(
+        smaller.path(FLOWERS.iloc[::2, :4], FLOWERS["species"][::2], 1, standardize=True).lams[0]
+    )
+
+
+def test_fit_names_the_class_that_a_weight_favours(capsys):
+    two = FLOWERS[50:].assign(species=lambda frame: frame["species"].astype(str))
+    two.to_csv("two.csv", index=False)
+    out, _ = smaller_command("fit two.csv -t species --model smlr --lam 1 -o two.model", capsys)
+    for name, favoured, sign in (("sepal width", "versicolor", "-"), ("petal width", "virginica", r"\+")):
+        assert re.search(rf"{name} +{favoured} +{sign}", out)
+    out, _ = smaller_command("fit flowers.csv -t species --model smlr --lam 1 -o one.model", capsys)
+    assert re.search(r"petal length +not setosa +-", out)
+
+
+def test_a_model_without_its_path_is_reported_with_the_reason(capsys):
+    import json
+
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    model, notes = load_with_notes("one.model")
+    del model.path_  # as in files that were written before the path was kept
+    smaller.save(model, "older.model", notes)
+    smaller_command("report older.model new.csv -o facts.json", capsys)
+    assert "was not kept with the model" in json.loads(Path("facts.json").read_text())["path"]["reason"]
 
 
 def test_datasets_are_listed_and_written(capsys):
