@@ -36,7 +36,7 @@ from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RV
 from smaller.cli import run, terminal
 from smaller.cli.options import costs, priors
 from smaller.persist import load_with_notes
-from smaller.ranking import advice, calibration_error, candidates, cross_validated, task_of
+from smaller.ranking import Score, advice, calibration_error, candidates, cross_validated, task_of
 from smaller.ranking.numbers import Mean
 from smaller.tables import read_table
 from smaller.tables.formulas import escaped, unescaped, write_csv
@@ -358,6 +358,52 @@ def test_advice_is_the_sparsest_of_the_good_and_nothing_where_nothing_helps():
     assert sparsest.name == "sbmlr"
 
 
+def score(name, fold_losses, kept, what="features", inputs=None):
+    """A model with these losses in the folds."""
+    losses = np.array(fold_losses)
+    error = losses.std(ddof=1) / np.sqrt(len(losses))
+    inputs = kept if inputs is None else inputs
+    return Score(name, {}, losses.mean(), error, kept, what, 0.1, tuple(fold_losses), inputs)
+
+
+NOTHING = score("class frequencies", [0.70, 0.71, 0.69, 0.70, 0.70], 0)
+DENSE = score("dense", [0.20, 0.21, 0.19, 0.20, 0.20], 7129)  # as in the table of 7129 genes: it hardly varies
+
+
+def test_a_model_of_two_features_is_advised_over_one_of_thousands_that_is_not_clearly_better():
+    varying = score("sparse", [0.05, 0.60, 0.10, 0.30, 0.10], 2.4)  # far from the best by the error of the best alone
+    said = advice("classification", [varying, DENSE, NOTHING])
+    assert said.startswith("Take sparse: ")
+    assert "keeps 2.4 features instead of 7129 features" in said
+    difference = np.subtract(varying.fold_losses, DENSE.fold_losses)
+    assert f"({difference.mean():.3f} ± {difference.std(ddof=1) / np.sqrt(5):.3f} above it on the same folds)" in said
+
+
+def test_folds_that_are_hard_for_both_models_do_not_hide_that_one_is_always_worse():
+    hard = np.array([0.1, 0.9, 0.2, 0.5, 0.3])
+    scores = [score("worse", hard + 0.05, 3), score("better", hard, 20), score("class frequencies", hard + 1, 0)]
+    assert advice("classification", scores) == "Take better: it has the least log-loss (20 features)."
+    scores[0] = score("worse", np.add(hard, [0.05, -0.05, 0.05, 0, 0]), 3)
+    assert advice("classification", scores).startswith("Take worse: ")
+
+
+def test_a_kernel_needs_all_inputs_and_fewer_vectors_of_them_are_simpler():
+    kernel = score("kernel", DENSE.fold_losses, 2, "vectors", inputs=7129)
+    assert advice("classification", [DENSE, kernel, NOTHING]).startswith("Take kernel: ")
+    few = score("few", DENSE.fold_losses, 5)
+    assert advice("classification", [few, DENSE, kernel, NOTHING]).startswith("Take few: ")
+
+
+def test_counts_of_what_is_kept_are_written_as_they_are():
+    assert [score("one", [1, 2], kept).size for kept in (7129.0, 2.4, 0.0)] == [
+        "7129 features",
+        "2.4 features",
+        "0 features",
+    ]
+    said = advice("classification", [DENSE, NOTHING])
+    assert said == "Take dense: it has the least log-loss (7129 features)."
+
+
 def test_the_calibration_error_is_the_mean_distance_of_confidence_and_truth():
     P = np.array([[0.85, 0.15]] * 4 + [[0.35, 0.65]] * 4)
     assert calibration_error(P, np.array([0, 0, 0, 1, 1, 1, 0, 0])) == pytest.approx(0.5 * 0.10 + 0.5 * 0.15)
@@ -391,6 +437,33 @@ def test_report_writes_the_facts_that_it_prints(capsys):
     assert f"{facts['quality']['wrong']} of 75 wrong" in out
     assert facts["model"]["training"]["samples"] == 75
     assert facts["data"]["priors"] == pytest.approx([1 / 3] * 3)
+    kept = smaller.load("one.model").path_  # that of the training table
+    assert facts["path"]["lams"] == kept.lams.tolist()
+    assert facts["path"]["kept"][facts["path"]["at"]] == facts["kept"]["number"]
+    assert kept.lams[0] == pytest.approx(
+        smaller.path(FLOWERS.iloc[::2, :4], FLOWERS["species"][::2], 1, standardize=True).lams[0]
+    )
+
+
+def test_fit_names_the_class_that_a_weight_favours(capsys):
+    two = FLOWERS[50:].assign(species=lambda frame: frame["species"].astype(str))
+    two.to_csv("two.csv", index=False)
+    out, _ = smaller_command("fit two.csv -t species --model smlr --lam 1 -o two.model", capsys)
+    for name, favoured, sign in (("sepal width", "versicolor", "-"), ("petal width", "virginica", r"\+")):
+        assert re.search(rf"{name} +{favoured} +{sign}", out)
+    out, _ = smaller_command("fit flowers.csv -t species --model smlr --lam 1 -o one.model", capsys)
+    assert re.search(r"petal length +not setosa +-", out)
+
+
+def test_a_model_without_its_path_is_reported_with_the_reason(capsys):
+    import json
+
+    smaller_command("fit flowers.csv -t species -o one.model", capsys)
+    model, notes = load_with_notes("one.model")
+    del model.path_  # as in files that were written before the path was kept
+    smaller.save(model, "older.model", notes)
+    smaller_command("report older.model new.csv -o facts.json", capsys)
+    assert "was not kept with the model" in json.loads(Path("facts.json").read_text())["path"]["reason"]
 
 
 def test_datasets_are_listed_and_written(capsys):

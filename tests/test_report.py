@@ -32,8 +32,10 @@ from smaller import (
     TypeIIRegressor,
     TypeIRegressor,
     report,
+    training_path,
 )
 from smaller.decision import PriorShift, Rejecting
+from smaller.strengths import path_of
 
 X, CODES = clusters(n=240, p=6)
 NAMES = ["first", "second", "third", "<b>fourth</b>", "fifth", 'six "th"']
@@ -51,7 +53,8 @@ def model():
 @pytest.fixture(scope="module")
 def found(model):
     training = {"samples": 120, "priors": [0.2, 0.3, 0.5]}
-    return report(model, X[TEST], LABELS[CODES][TEST], names=NAMES, source="clusters.csv", training=training)
+    path = training_path(model, X[TRAIN], LABELS[CODES][TRAIN])
+    return report(model, X[TEST], LABELS[CODES][TEST], names=NAMES, source="clusters.csv", training=training, path=path)
 
 
 # -- the facts
@@ -96,6 +99,89 @@ def test_weights_are_listed_by_size_with_their_names(found, model):
         k, j = model.classes_.tolist().index(row["class"]), NAMES.index(row["name"])
         assert row["weight"] == model.coef_[k, j]
         assert row["standard"] == pytest.approx(model.coef_[k, j] * X[TEST][:, j].std())
+
+
+def test_every_weight_is_listed_with_the_class_that_it_favours(found):
+    for row in found.facts["kept"]["weights"]:
+        assert row["favours"] == (row["class"] if row["weight"] > 0 else f"not {row['class']}")
+    assert {row["weight"] > 0 for row in found.facts["kept"]["weights"]} == {True, False}
+
+
+@pytest.mark.parametrize("kind", [SMLR(), RVMClassifier("linear"), JeffreysClassifier(), SMLR(basis="rbf")], ids=repr)
+def test_of_two_classes_a_negative_weight_favours_the_first(kind):
+    labels = np.where(CODES == 1, "one", "rest")
+    weights = report(kind.fit(X, labels), X, labels).facts["kept"]["weights"]
+    assert any(row["weight"] < 0 for row in weights)
+    assert all(row["favours"] == ("rest" if row["weight"] > 0 else "one") for row in weights)
+
+
+ON_PATH = [
+    SBMLR(), SMLR(2.0), SMLR(2.0, standardize=True, l2=0.5), SMLR(3.0, penalty_factor=[1, 2, 1, 0, 1, 1]),
+    SMLR(2.0, parametrization="reference"), SMLR(500.0), SMLR(0.01), SMLR(4.0, class_weight="balanced"),
+    SMLR(5.0, basis="quadratic"), SMLRCV(lams=8, cv=3), LaplaceRegressor(), LaplaceRegressor(15.0, standardize=False),
+    LaplaceRegressor(30.0, noise=1.0),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+@pytest.mark.parametrize("kind", ON_PATH, ids=repr)
+def test_the_path_is_that_of_the_training_samples_and_has_the_model_on_it(kind):
+    y = Y if isinstance(kind, LaplaceRegressor) else CODES
+    model = kind.fit(X[TRAIN], y[TRAIN])
+    trained = training_path(model, X[TRAIN], y[TRAIN])
+    facts = report(model, X[TEST], y[TEST], names=NAMES, path=trained).facts
+    path, at = facts["path"], facts["path"]["at"]
+    assert path["lams"][at] == path["lam"] == getattr(model, "lam_", model.get_params().get("lam"))
+    assert path["kept"][at] == facts["kept"]["number"] == len(model.support_)
+    assert path["names"][at] == [str(model.basis_.names(np.array(NAMES, object))[j]) for j in model.support_]
+    assert path["lams"] == sorted(path["lams"], reverse=True)
+    shown = {(row["name"], row["class"]): row["standard"] for row in facts["kept"]["weights"]}
+    for curve in path["curves"]:
+        assert curve["values"][at] == pytest.approx(shown.get((curve["name"], curve["class"]), 0.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [SBMLR(), SMLR(2.0, l2=0.5), LaplaceRegressor()], ids=repr)
+def test_the_model_continues_the_path_beside_it(kind):
+    """The point of the model is its own solution; the path solves the same problem at the same strength."""
+    y = Y if isinstance(kind, LaplaceRegressor) else CODES
+    model = kind.fit(X, y)
+    lam = getattr(model, "lam_", model.get_params().get("lam"))
+    followed = path_of(model, X, y, [2 * lam, lam], tol=1e-9)
+    np.testing.assert_allclose(followed.coefs[-1], np.atleast_2d(model.coef_), atol=2e-5)
+
+
+def test_the_path_kept_with_a_model_is_drawn_and_a_refit_forgets_it(tmp_path):
+    model = SMLR(2.0).fit(X[TRAIN], CODES[TRAIN])
+    without = report(model, X[TEST], CODES[TEST]).facts["path"]
+    assert "was not kept with the model" in without["reason"]
+    model.path_ = training_path(model, X[TRAIN], CODES[TRAIN])
+    smaller.save(model, tmp_path / "one.model")
+    facts = report(smaller.load(tmp_path / "one.model"), X[TEST], CODES[TEST]).facts
+    assert facts["path"]["kept"][facts["path"]["at"]] == facts["kept"]["number"]
+    assert not hasattr(model.fit(X, CODES), "path_")
+
+
+def test_on_the_training_samples_the_path_is_computed():
+    model = SMLR(2.0).fit(X, CODES)
+    facts = report(model, X, CODES).facts
+    assert facts["path"]["kept"][facts["path"]["at"]] == len(model.support_)
+
+
+@pytest.mark.parametrize("kind", [RVMRegressor("linear"), JeffreysRegressor(), RMLR(), SMLR(0.0), RVMClassifier("rbf")])
+def test_a_model_that_is_no_point_of_a_path_is_shown_none(kind):
+    y = Y if isinstance(kind, (RVMRegressor, JeffreysRegressor)) else CODES
+    model = kind.fit(X, y)
+    reason = report(model, X, y).facts["path"]["reason"]
+    assert "has no path" in reason or "not for kernels" in reason
+    if "has no path" in reason:
+        with pytest.raises(ValueError, match="no point of a regularisation path"):
+            training_path(model, X, y)
+
+
+def test_a_path_of_other_columns_is_refused():
+    model = SMLR(2.0).fit(X, CODES)
+    with pytest.raises(ValueError, match="is not of this model, which has 3 x 6"):
+        report(model, X, CODES, path=smaller.path(X[:, :4], CODES, 5))
 
 
 def test_the_training_sample_is_recognised_and_said_to_flatter(model):
@@ -357,6 +443,7 @@ def opened(browser, page, folder, width):
 def test_the_page_opens_from_disk_and_its_controls_change_the_numbers(browser, found, page, tmp_path, width):
     with opened(browser, page, tmp_path, width) as tab:
         assert tab.locator("figure svg").count() == 4
+        check_untouched(tab, found.facts)
         check_threshold(tab, found.facts)
         check_path(tab, found.facts)
         check_costs(tab, found.facts)
@@ -365,8 +452,8 @@ def test_the_page_opens_from_disk_and_its_controls_change_the_numbers(browser, f
 @pytest.mark.parametrize("width", [1000, 390])
 def test_the_page_about_numbers_opens_and_its_controls_change_them(browser, numbers, page_of_numbers, tmp_path, width):
     with opened(browser, page_of_numbers, tmp_path, width) as tab:
-        assert tab.locator("figure svg").count() == 6
-        check_path(tab, numbers.facts)
+        assert tab.locator("figure svg").count() == 5
+        assert "RVMRegressor has no path" in tab.inner_text("main")
         check_level(tab, numbers.facts)
         check_share(tab, numbers.facts)
 
@@ -381,6 +468,52 @@ def test_a_confusion_matrix_of_many_long_names_fits_and_its_inputs_are_in_reach(
             assert width < 1000 or table.evaluate("e => e.scrollWidth <= e.clientWidth")
             edges = tab.locator(".prior").evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
             assert max(edges) <= width
+
+
+@pytest.mark.parametrize("kind", [SMLR(1.0), LaplaceRegressor()], ids=repr)
+def test_the_slider_of_the_path_starts_at_the_model(browser, page, kind, tmp_path):
+    y = Y if isinstance(kind, LaplaceRegressor) else np.where(CODES == 1, "yes", "no")
+    model = kind.fit(X[TRAIN], y[TRAIN])
+    model.path_ = training_path(model, X[TRAIN], y[TRAIN])
+    found = report(model, X[TEST], y[TEST], names=NAMES)
+    with opened(browser, found.html, tmp_path, 1000) as tab:
+        assert text(tab, "strength-kept") == str(found.facts["kept"]["number"])
+        assert text(tab, "strength-names") == ", ".join(NAMES[j] for j in model.support_)
+        check_path(tab, found.facts)
+
+
+def test_costs_and_priors_that_nobody_touched_repeat_the_page(browser, page, tmp_path):
+    """Priors of many digits, classes less frequent than in training, probabilities that are equal once rounded."""
+    labels = np.where(CODES == 1, "yes", "no")
+    model = SMLR(1.0).fit(X[TRAIN], labels[TRAIN])
+    training = {"priors": [83 / 120 - 0.0004, 37 / 120 + 0.0004]}
+    close = np.vstack([X[TEST], np.repeat(on_the_boundary(model, X[TEST]), 4, axis=0)])
+    y = np.append(labels[TEST], ["yes", "no"] * (len(close[120:]) // 2))
+    found = report(model, close, y, training=training)
+    assert len({tuple(p) for p in found.facts["samples"]["P"][120:]}) == 1  # one half each, once rounded
+    with opened(browser, found.html, tmp_path, 1000) as tab:
+        check_untouched(tab, found.facts)
+        tab.locator(".prior").nth(0).fill("0.5")
+        assert "each class counts by its frequency" in tab.inner_text("#cost-says")
+        tab.locator(".prior").nth(0).fill(tab.locator(".prior").nth(0).evaluate("field => field.defaultValue"))
+        check_untouched(tab, found.facts)
+
+
+def on_the_boundary(model, X):
+    """Two samples whose probabilities are 1/2 but for the sixth decimal, one to each side."""
+    w, b = model.coef_[0], model.intercept_[0]
+    start = X[0] - w * (w @ X[0] + b) / (w @ w)
+    return np.array([start + side * 4e-6 * w / (w @ w) for side in (-1, 1)])
+
+
+def check_untouched(tab, facts):
+    """Before a control was moved the panel says what the rest of the page says."""
+    quality = facts["quality"]
+    assert text(tab, "changed") == "0"
+    assert text(tab, "aside") == "0"
+    assert float(text(tab, "mean-cost")) == pytest.approx(quality["error"], rel=5e-3, abs=1e-12)
+    decided = np.sum(quality["confusion"], axis=0).tolist()
+    assert tab.locator("#decided td").all_inner_texts() == [*map(str, decided), "0"]
 
 
 def check_level(tab, facts):

@@ -15,7 +15,7 @@ from .persist import load, save
 from .recovery import SparseSolution, maximally_sparse
 from .relevance import RVMClassifier, RVMRegressor
 from .report import report
-from .strengths import laplace_path
+from .strengths import laplace_path, training_path
 from .tuning import SMLRCV, Path, path
 from .widths import tune_width
 
@@ -49,5 +49,6 @@ __all__ = [
     "save",
     "to_c",
     "to_onnx",
+    "training_path",
     "tune_width",
 ]

@@ -257,6 +257,7 @@ class Estimator(BaseEstimator):
             self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         else:
             self.__dict__.pop("relevance_vectors_", None)
+        self.__dict__.pop("path_", None)  # of an earlier fit
 
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix (of one row, in regression); predictions stay the same."""

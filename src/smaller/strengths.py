@@ -1,4 +1,4 @@
-"""The regularisation path of regression: LaplaceRegressor at decreasing strengths."""
+"""Regularisation paths: that of LaplaceRegressor, and that of the samples that a model was fitted on."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import numpy as np
 from scipy import sparse
 
 from .adaptive import LaplaceRegressor
+from .design import host
 from .errors import Status
 from .estimator import Sample
+from .marginal import SBMLR
+from .multinomial import SMLR
 from .selection import strength_grid
 from .solvers import Solution
-from .tuning import Path, path
+from .tuning import SMLRCV, Path, path
+
+PATH_MODELS = (SMLR, SMLRCV, SBMLR, LaplaceRegressor)  # each is a point of a regularisation path
+ON_PATH = ", ".join(cls.__name__ for cls in PATH_MODELS)
 
 
 def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **parameters) -> Path:
@@ -60,24 +66,93 @@ def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **
     return _collect(sample, grid[: len(solutions)], solutions)
 
 
-def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4) -> Path:
+def training_path(model, X, y, lams=40, *, eps=0.005, tol=1e-4, sample_weight=None) -> Path:
+    """The regularisation path of the samples that a model was fitted on, with the model itself as one of its points.
+
+    ``smaller fit`` keeps it with the model as ``path_``, and :func:`smaller.report` draws it.
+
+    Parameters
+    ----------
+    model : SMLR, SMLRCV, SBMLR or LaplaceRegressor
+        Fitted, on a basis of columns (linear or polynomial).
+    X, y, sample_weight
+        The samples that the model was fitted on, as in its fit.
+    lams : int, default=40
+        How many strengths beside the model's own.
+    eps : float, default=0.005
+        The smallest strength as a fraction of the largest; half the model's own where that is smaller.
+    tol : float, default=1e-4
+        Of the other points of the path.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from smaller import SBMLR, training_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SBMLR().fit(X, y)
+    >>> found = training_path(model, X, y)
+    >>> print(found.n_kept[found.lams == model.lam_], len(model.support_))
+    [4] 4
+    """
+    lam = strength_of(model)
+    if not lam > 0:
+        raise ValueError(f"{type(model).__name__} is no point of a regularisation path; those that are: {ON_PATH}.")
+    largest = path_of(model, X, y, 1, tol=tol, sample_weight=sample_weight).lams[0]
+    grid = np.geomspace(largest, min(eps * largest, lam / 2), lams) if largest > 0 else np.array([lam])
+    return with_model(path_of(model, X, y, grid, tol=tol, sample_weight=sample_weight), model)
+
+
+def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4, sample_weight=None) -> Path:
     """The path that a fitted model lies on, or beside: of SMLR for classes, of LaplaceRegressor for numbers.
 
-    Basis, units, intercept and class weights are the model's.
+    Basis, units, intercept and class weights are the model's, and so is all else that the model on the path can have.
     """
-    settings = model.get_params(deep=False)
-    wanted = ("basis", "standardize", "fit_intercept", "class_weight")
-    shared = {key: settings[key] for key in wanted if key in settings}
-    follow = path if hasattr(model, "classes_") else laplace_path
-    return follow(X, y, lams, eps=eps, tol=tol, **shared)
+    follow, on_path = (path, SMLR) if hasattr(model, "classes_") else (laplace_path, LaplaceRegressor)
+    settings, wanted = model.get_params(deep=False), ("basis", "standardize", "fit_intercept", "class_weight")
+    if isinstance(model, PATH_MODELS):
+        wanted += ("parametrization", "l2", "penalty_factor", "noise")
+    shared = {key: settings[key] for key in wanted if key in settings and key in on_path._get_param_names()}
+    return follow(X, y, lams, eps=eps, tol=tol, sample_weight=sample_weight, **shared)
+
+
+def with_model(found: Path, model) -> Path:
+    """The path with the model's own solution as the point at its strength."""
+    lam, coef = strength_of(model), host(model.coef_)
+    coef = sparse.csr_array(coef if sparse.issparse(coef) else np.atleast_2d(coef))
+    rows, d = found.intercepts.shape[1], found.weights.shape[1]
+    if coef.shape != (rows, d):
+        raise ValueError(
+            f"A path of {rows} x {d} weights is not of this model, which has {coef.shape[0]} x {coef.shape[1]}."
+        )
+    others = np.flatnonzero(np.abs(found.lams - lam) > 1e-9 * lam)
+    order = np.argsort(-np.append(found.lams[others], lam), kind="stable")
+
+    def points(values, own):
+        return np.concatenate([values[others], np.reshape(own, (1, *values.shape[1:]))])[order]
+
+    weights = [*(found.sparse_coefs[i] for i in others), coef]
+    return Path(
+        lams=points(found.lams, lam),
+        weights=sparse.csr_array(sparse.vstack([weights[i] for i in order])),
+        intercepts=points(found.intercepts, host(model.intercept_)),
+        objectives=points(found.objectives, model.objective_),
+        dual_gaps=points(found.dual_gaps, model.dual_gap_),
+        violations=points(found.violations, model.violation_),
+        n_kept=points(found.n_kept, len(model.support_)),
+        classes=found.classes,
+        noises=None if found.noises is None else points(found.noises, model.noise_),
+    )
 
 
 def strength_of(model) -> float:
-    """The strength of a model on that path, NaN where the path is another model's."""
-    if not hasattr(model, "classes_") and not isinstance(model, LaplaceRegressor):
+    """The strength of a model on that path, NaN where the model is no point of a path."""
+    if not isinstance(model, PATH_MODELS):
         return np.nan
-    found = getattr(model, "lam_", getattr(model, "lam", np.nan))
-    return float(found)
+    return float(getattr(model, "lam_", getattr(model, "lam", np.nan)))
 
 
 def _largest(model: LaplaceRegressor, sample: Sample) -> float:

@@ -13,6 +13,8 @@ from sklearn.base import is_classifier
 from .. import persist
 from ..errors import ModelFileError
 from ..ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
+from ..report.paths import worth_a_path
+from ..strengths import training_path
 from ..tables import Columns, Table, read_table
 from .terminal import working
 
@@ -94,6 +96,9 @@ def fit(table: Table, name: str | None, task: str | None, settings: Settings, so
     fitted = Fitted(model, table.columns, scaling, training)
     with working(f"Fitting {type(model).__name__} on {table.X.shape[0]} x {table.X.shape[1]} values"):
         model.fit(fitted.inputs(table.X), y)
+        if worth_a_path(model, table.X) and not hasattr(model, "path_"):
+            with quiet():
+                model.path_ = training_path(model, table.X, y)
     if hasattr(model, "sparsify") and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
         model.sparsify()
     return fitted

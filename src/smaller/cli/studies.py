@@ -17,6 +17,7 @@ from ..ranking import (
     Score,
     advice,
     as_classes,
+    best_of,
     candidates,
     cross_validated,
     target_for,
@@ -54,15 +55,19 @@ def compare(
 
 
 def _tell_scores(task: str, scores: list[Score]) -> None:
-    target = TARGETS[task]
+    target, best = TARGETS[task], best_of(scores)
     rows = []
     for s in scores:
         figures = {name: form.format(s.figures[name]) for name, form in target.formats.items()}
-        figures[target.loss] += f" ± {s.loss_error:.3f}"
-        told = [text if "nan" not in text else "-" for text in figures.values()]
-        rows.append([s.name, *told, f"{s.kept:.1f} {s.what}", f"{s.seconds:.2f}"])
-    grid(["model", *target.formats, "kept", "seconds"], rows)
+        told = {**figures, f"{target.loss} above the best": _above(s, best)}
+        rows.append([s.name, *("-" if "nan" in text else text for text in told.values()), s.size, f"{s.seconds:.2f}"])
+    grid(["model", *told, "kept", "seconds"], rows)
     say(advice(task, scores))
+
+
+def _above(score: Score, best: Score) -> str:
+    """How far the loss is above the best, with the standard error of the difference."""
+    return "best" if score is best else "{:.3f} ± {:.3f}".format(*score.above(best))
 
 
 @app.command()

@@ -87,8 +87,8 @@ def _show_kept(kept: dict[str, Any], limit: int) -> None:
     say(f"Kept {kept['number']} of {kept['of']} {kept['what']}.")
     if not kept["weights"]:
         return
-    classes = any(row["class"] for row in kept["weights"])
-    shown = {"speaks for": [r["class"] for r in kept["weights"]]} if classes else {}
+    classes = any(row["favours"] for row in kept["weights"])
+    shown = {"favours": [r["favours"] for r in kept["weights"]]} if classes else {}
     if kept["standardised"]:
         shown["per std. deviation"] = [f"{r['standard']:+.3g}" for r in kept["weights"]]
     shown["per unit" if kept["standardised"] else "weight"] = [f"{r['weight']:+.3g}" for r in kept["weights"]]

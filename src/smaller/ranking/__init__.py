@@ -15,7 +15,7 @@ from .offers import (
     target_for,
     task_of,
 )
-from .scores import TARGETS, Score, advice, cross_validated, what_is_kept
+from .scores import TARGETS, Score, advice, best_of, cross_validated, what_is_kept
 
 __all__ = [
     "CLASSIFICATION",
@@ -28,6 +28,7 @@ __all__ = [
     "Settings",
     "advice",
     "as_classes",
+    "best_of",
     "calibration",
     "calibration_error",
     "candidates",

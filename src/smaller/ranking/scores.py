@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -28,12 +29,28 @@ class Score(NamedTuple):
     kept: float
     what: str
     seconds: float
+    fold_losses: Sequence[float] = ()  # the mean loss in each fold; the folds are the same for every model
+    inputs: float = 0.0  # inputs that a prediction needs: those kept, or all of them for products and kernels
+
+    @property
+    def size(self) -> str:
+        """What the model keeps, such as "2.4 features"; a mean over the folds."""
+        return f"{self.kept:.1f}".removesuffix(".0") + f" {self.what}"
+
+    def above(self, best: Score) -> tuple[float, float]:
+        """How far the loss is above that of another model, and the standard error of this difference over the folds.
+
+        Both models had the same folds, so that what makes a fold hard for both cancels.
+        """
+        differences = np.subtract(self.fold_losses, best.fold_losses)
+        return float(differences.mean()), float(differences.std(ddof=1) / np.sqrt(len(differences)))
 
 
 class _Fold(NamedTuple):
     predicted: np.ndarray
     truth: np.ndarray
     kept: int
+    inputs: int
     what: str
     seconds: float
 
@@ -69,8 +86,9 @@ def _fold(target, model, X, train, test) -> _Fold:
     model.fit(X[train], target.target[train])
     seconds = time.perf_counter() - began
     last = model[-1] if hasattr(model, "steps") else model
-    kept = len(getattr(last, "support_", ()))
-    return _Fold(target.predict(model, X[test]), target.target[test], kept, what_is_kept(last), seconds)
+    kept, what = len(getattr(last, "support_", ())), what_is_kept(last)
+    inputs = kept if what == "features" or not kept else X.shape[1]
+    return _Fold(target.predict(model, X[test]), target.target[test], kept, inputs, what, seconds)
 
 
 def what_is_kept(model) -> str:
@@ -92,28 +110,53 @@ def _score(target, name: str, parts: list[_Fold]) -> Score:
         float(np.mean([part.kept for part in parts])),
         parts[0].what,
         float(np.mean([part.seconds for part in parts])),
+        tuple(losses.tolist()),
+        float(np.mean([part.inputs for part in parts])),
     )
+
+
+def best_of(scores: Sequence[Score]) -> Score:
+    """The model of the least loss; the last one knows nothing of the inputs and stands where no loss is finite."""
+    *models, nothing = scores
+    return min([nothing, *(score for score in models if np.isfinite(score.fold_losses).all())], key=lambda s: s.loss)
 
 
 def advice(task: str, scores: Sequence[Score]) -> str:
-    """A sentence: the sparsest model whose loss is within one standard error of the best."""
+    """A sentence: the simplest model whose loss is within one standard error of the best.
+
+    The standard error is that of the difference between both losses on the same folds. The simplest model needs the
+    fewest inputs; of those that need equally many, it keeps the fewest features or vectors. Where even the best model
+    is not clearly better than the one that knows nothing of the inputs, no model is advised.
+    """
     target = TARGETS[task]
     *models, nothing = scores
-    models = [score for score in models if np.isfinite(score.loss)]
-    best = min(models, key=lambda score: score.loss, default=nothing)
-    if best.loss >= nothing.loss - nothing.loss_error:
+    best = best_of(scores)
+    if not _is_clearly_better(best, nothing):
         return f"No model does better than {target.nothing}: these columns say little or nothing of the target."
-    near = [score for score in models if score.loss <= best.loss + best.loss_error]
-    # Features and vectors are not the same thing: where both are near the best, features are easier to explain.
-    plain = [score for score in near if score.what == "features"] or near
-    pick = min(plain, key=lambda score: (score.kept, score.loss))
+    pick = min((score for score in models if _is_near(score, best)), key=_simplicity)
     if pick is best:
-        return f"Take {pick.name}: it has the least {target.loss} ({_kept(pick)})."
+        return f"Take {pick.name}: it has the least {target.loss} ({pick.size})."
+    difference, error = pick.above(best)
     return (
-        f"Take {pick.name}: its {target.loss} is within one standard error of the best, that of {best.name}, and it "
-        f"keeps {_kept(pick)} instead of {_kept(best)}."
+        f"Take {pick.name}: its {target.loss} is within one standard error of the best, that of {best.name} "
+        f"({difference:.3f} ± {error:.3f} above it on the same folds), and it keeps {pick.size} instead of {best.size}."
     )
 
 
-def _kept(score: Score) -> str:
-    return f"{score.kept:.3g} {score.what}"
+def _is_clearly_better(best: Score, nothing: Score) -> bool:
+    """Student's one-sided t test of the paired differences at 5 %; of many models, one often wins by chance."""
+    difference, error = nothing.above(best)
+    return difference > stdtrit(len(best.fold_losses) - 1, 0.95) * error
+
+
+def _is_near(score: Score, best: Score) -> bool:
+    if score is best:
+        return True
+    if not np.isfinite(score.fold_losses).all():
+        return False
+    difference, error = score.above(best)
+    return difference <= error
+
+
+def _simplicity(score: Score) -> tuple[float, float, float]:
+    return score.inputs, score.kept, score.loss

@@ -54,7 +54,7 @@ class Report:
         return f"<Report: {self.facts['title']}; {quality['wrong']} of {quality['tested']} wrong>"
 
 
-def report(model, X, y, *, names=None, source: str = "", training=None) -> Report:
+def report(model, X, y, *, names=None, source: str = "", training=None, path=None) -> Report:
     """A report on a fitted model: what it kept, its errors, how far it can be believed, and its certificate.
 
     Of classifiers it has the calibration, the reject option, costs, priors and the bound; of regressors the residuals,
@@ -72,6 +72,9 @@ def report(model, X, y, *, names=None, source: str = "", training=None) -> Repor
         Where the samples come from, for the title.
     training : dict, default=None
         What is known of the training.
+    path : Path, default=None
+        The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
+        one kept with the model (``path_``), if any.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def report(model, X, y, *, names=None, source: str = "", training=None) -> Repor
     >>> print(f"{found.facts['quality']['inside']:.0%} of the targets are in their 90 % intervals")
     91% of the targets are in their 90 % intervals
     """
-    return Report(facts(model, X, y, names=names, source=source, training=training))
+    return Report(facts(model, X, y, names=names, source=source, training=training, path=path))
 
 
 def _render(facts: dict[str, Any]) -> str:

@@ -68,9 +68,9 @@ def _weights(facts: dict) -> dict:
     several = len({row["class"] for row in kept["weights"]}) > 1
     values = [
         {
-            "label": row["name"] + (f" → {row['class']}" if several else ""),
+            "label": row["name"] + (f" → {row['favours']}" if several else ""),
             "weight": row["standard"],
-            "class": row["class"],
+            **({"favours": row["favours"]} if row["favours"] else {}),
             **(
                 {"low": row["standard"] - row["error"], "high": row["standard"] + row["error"]}
                 if kept["errors"]
@@ -94,11 +94,12 @@ def _weights(facts: dict) -> dict:
 
 def _path(facts: dict) -> dict:
     found = facts["path"]
+    several = len({curve["class"] for curve in found["curves"]}) > 1
     values = [
         {
             "lam": lam,
             "weight": value,
-            "curve": f"{curve['name']} → {curve['class']}" if curve["class"] else curve["name"],
+            "curve": f"{curve['name']}, {curve['class']}" if several else curve["name"],
             "name": curve["name"],
         }
         for curve in found["curves"]
@@ -116,11 +117,9 @@ def _path(facts: dict) -> dict:
                           "color": {"field": "name", "type": "nominal", "title": None,
                                     "scale": {"range": COLOURS},
                                     "legend": {"orient": "bottom", "columns": 2, "labelLimit": 160}}}}  # fmt: skip
-    layers = [lines]
-    if found["lam"] is not None:
-        layers.append({"mark": {"type": "rule", "strokeDash": [3, 3], "color": "#555555"},
-                       "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}})  # fmt: skip
-    layers.append(_here("lam", x, found["lams"][0]))
+    model = {"mark": {"type": "rule", "strokeDash": [3, 3], "color": "#555555"},
+             "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}}  # fmt: skip
+    layers = [lines, _here("lam", x, found["lam"]), model]
     return _chart(values, "Weights against the strength of the prior", layers, height=340)
 
 

@@ -1,5 +1,4 @@
-const P = facts.samples.P, codes = facts.samples.codes, K = facts.data.classes.length;
-const best = P.map(p => p.indexOf(Math.max(...p)));
+const P = facts.samples.P, codes = facts.samples.codes, best = facts.samples.decided, K = facts.data.classes.length;
 
 function threshold() {
   const slider = document.getElementById("threshold"), t = Number(slider.value);
@@ -10,9 +9,13 @@ function threshold() {
   mark("risk", {coverage: accepted / P.length});
 }
 
+// A prior whose field is as the page opened: the field shows it rounded, so the exact one is taken.
+const untouched = field => field.value === field.defaultValue;
+
 function cost() {
-  const here = facts.data.priors;
-  let future = [...document.querySelectorAll(".prior")].map(field => Math.max(Number(field.value) || 0, 0));
+  const here = facts.data.priors, priors = [...document.querySelectorAll(".prior")];
+  const asTrained = priors.every(untouched);
+  let future = priors.map((field, k) => untouched(field) ? here[k] : Math.max(Number(field.value) || 0, 0));
   const sum = future.reduce((a, b) => a + b, 0);
   if (!(sum > 0)) { say("mean-cost", "–"); return; }
   future = future.map(x => x / sum);
@@ -23,17 +26,19 @@ function cost() {
   const decided = new Array(K + 1).fill(0), total = new Array(K).fill(0), number = new Array(K).fill(0);
   let changed = 0;
   P.forEach((p, i) => {
-    const q = p.map((x, k) => here[k] > 0 ? x * future[k] / here[k] : 0), z = q.reduce((a, b) => a + b, 0) || 1;
-    let choice = 0, least = Infinity;
-    for (let j = 0; j < K; j++) {
-      const expected = q.reduce((s, x, k) => s + x / z * C(k, j), 0);
-      if (expected < least) { least = expected; choice = j; }
-    }
+    const q = asTrained ? p : p.map((x, k) => here[k] > 0 ? x * future[k] / here[k] : 0);
+    const z = q.reduce((a, b) => a + b, 0) || 1, expected = j => q.reduce((s, x, k) => s + x / z * C(k, j), 0);
+    // Of decisions that cost the same, the most probable class is taken.
+    let choice = best[i], least = expected(choice);
+    for (let j = 0; j < K; j++) if (expected(j) < least - 1e-12 * (1 + least)) { least = expected(j); choice = j; }
     if (aside < least) choice = K;
     decided[choice] += 1; changed += choice !== best[i];
     total[codes[i]] += choice === K ? aside : C(codes[i], choice); number[codes[i]] += 1;
   });
-  const mean = future.reduce((s, f, k) => s + (number[k] ? f * total[k] / number[k] : 0), 0);
+  // Without other priors the samples count as they are; with them, each class counts by its prior.
+  const mean = asTrained ? total.reduce((a, b) => a + b, 0) / P.length
+    : future.reduce((s, f, k) => s + (number[k] ? f * total[k] / number[k] : 0), 0);
+  say("weighting", asTrained ? "the samples count as they are" : "each class counts by its frequency given above");
   say("mean-cost", mean.toPrecision(3)); say("changed", changed); say("aside", decided[K]);
   [...document.querySelectorAll("#decided td")].forEach((cell, j) => { cell.textContent = decided[j]; });
 }

@@ -71,7 +71,13 @@ def _samples(P: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
     n, m = P.shape
     limit = max(NUMBERS // m, 100)
     rows = np.arange(n) if n <= limit else np.sort(np.random.default_rng(0).choice(n, limit, replace=False))
-    return {"P": np.round(P[rows], 5).tolist(), "codes": codes[rows].tolist(), "of": n, "whole": len(rows) == n}
+    return {
+        "P": np.round(P[rows], 5).tolist(),
+        "decided": P[rows].argmax(axis=1).tolist(),  # rounded probabilities may be equal where the exact ones differ
+        "codes": codes[rows].tolist(),
+        "of": n,
+        "whole": len(rows) == n,
+    }
 
 
 def _test_set(inner, X, y) -> tuple[bool, dict[str, Any]]:

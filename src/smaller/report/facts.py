@@ -23,7 +23,7 @@ OF_TASK = {CLASSIFICATION: classes.facts, REGRESSION: numbers.facts}
 SEEN = "These are the samples that the model was fitted on: every figure here is better than it will be on new ones."
 
 
-def facts(model, X, y, *, names=None, source: str = "", training=None, with_path=True) -> dict[str, Any]:
+def facts(model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True) -> dict[str, Any]:
     """All that a report says, as a dict that JSON can hold.
 
     Parameters
@@ -40,8 +40,11 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, with_path
     training : dict, default=None
         What is known of the training, such as ``{"samples": 200}``; ``"priors"`` are the class frequencies there, which
         the samples given stand for otherwise.
+    path : Path, default=None
+        The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
+        one kept with the model (``path_``), if any.
     with_path : bool, default=True
-        Whether to compute the regularisation path, the slowest of the facts.
+        Whether to tell of the path.
 
     Returns
     -------
@@ -62,7 +65,9 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, with_path
         "data": {**data, **found["data"], "note": SEEN if found["data"]["training_sample"] else ""},
         "model": _model(model, inner, training),
         "kept": kept(inner, X, names, labels),
-        "path": path_facts(inner, X, y, names, labels) if with_path else {"reason": "The path was not asked for."},
+        "path": path_facts(path, inner, X, y, names, labels, found["data"]["training_sample"])
+        if with_path
+        else {"reason": "The path was not asked for."},
         "certificate": certificate(inner),
         "versions": _versions(),
     }

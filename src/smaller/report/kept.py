@@ -26,6 +26,7 @@ def kept(inner, X, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
         {
             "name": str(columns[j]),
             "class": label_of(k, len(coef), labels),
+            "favours": favoured(coef[k, j], k, len(coef), labels),
             "weight": float(coef[k, j]),
             "standard": float(coef[k, j] * unit[j]),
             "error": None if error is None else float(error[k, j] * unit[j]),
@@ -45,8 +46,19 @@ def kept(inner, X, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
 
 
 def label_of(row: int, rows: int, labels: list[str]) -> str:
-    """The class that a row of weights speaks for; nothing in regression."""
+    """The class whose score a row of weights makes; nothing in regression."""
     return "" if not labels else labels[1] if rows == 1 else labels[row]
+
+
+def favoured(weight: float, row: int, rows: int, labels: list[str]) -> str:
+    """The class that becomes more probable as the column grows; of several classes, "not" the one that becomes less so.
+
+    Nothing in regression.
+    """
+    own = label_of(row, rows, labels)
+    if weight > 0 or not own:
+        return own
+    return labels[0] if rows == 1 else f"not {own}"
 
 
 def _errors(inner, coef: np.ndarray) -> np.ndarray | None:

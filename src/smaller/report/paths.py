@@ -1,4 +1,4 @@
-"""The regularisation path of a report, on its own samples."""
+"""The regularisation path of a report: that of the samples that the model was fitted on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..ranking import what_is_kept
-from ..strengths import path_of, strength_of
+from ..strengths import ON_PATH, strength_of, training_path, with_model
 from ..tuning import Path
 from .kept import deviations, label_of
 
@@ -15,22 +15,41 @@ CURVES = 8  # columns drawn: as many as there are colours to tell apart
 PATH_SIZE = 4_000_000  # entries of X beyond which no path is computed unasked
 
 
-def path_facts(inner, X, y, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
-    """The path, or the reason why there is none."""
-    reason = _reason(inner, X, y, labels)
+def worth_a_path(inner, X) -> bool:
+    """Whether a model has a path to draw, and X is small enough to compute it unasked."""
+    return not _reason(inner) and X.shape[0] * inner.coef_.shape[-1] <= PATH_SIZE
+
+
+def path_facts(given: Path | None, inner, X, y, names: np.ndarray, labels: list[str], seen: bool) -> dict[str, Any]:
+    """The path given, the one kept with the model, or the reason why there is none.
+
+    Where X and y are the samples that the model was fitted on, the path is computed.
+    """
+    reason = _reason(inner)
     if reason:
         return {"reason": reason}
-    return _drawn(path_of(inner, X, y, 40, eps=0.005), inner, X, names, labels)
+    found = getattr(inner, "path_", None) if given is None else given
+    if found is None and seen and worth_a_path(inner, X):
+        found = training_path(inner, X, y)
+    if found is None:
+        return {"reason": NOT_KEPT}
+    return _drawn(with_model(found, inner), inner, X, names, labels)
 
 
-def _reason(inner, X, y, labels: list[str]) -> str:
-    if what_is_kept(inner) == "vectors" or not hasattr(inner, "get_support"):
-        return "The path is drawn for sparse models on a linear basis."
-    if X.shape[0] * inner.coef_.shape[-1] > PATH_SIZE:
-        return f"With {X.shape[0]} x {inner.coef_.shape[-1]} values the path was left out; smaller path computes it."
-    if len(np.unique(y)) < max(len(labels), 2):
-        what = "lack a class of the model" if labels else "have all the same target"
-        return f"These samples {what}, so they have no path of their own."
+NOT_KEPT = (
+    "The path of the samples that the model was fitted on was not kept with the model. The command smaller fit keeps "
+    f"it for tables of up to {PATH_SIZE // 1_000_000} million values; from Python, give the report "
+    "path=training_path(model, X, y) with the training samples."
+)
+
+
+def _reason(inner) -> str:
+    """Why a model has no path; empty where it has one."""
+    if what_is_kept(inner) == "vectors":
+        return "The path is drawn for models whose columns are inputs or products of inputs, not for kernels."
+    if not strength_of(inner) > 0:
+        name = type(inner).__name__
+        return f"{name} has no path: there is no strength of one prior to vary. The models that have one are {ON_PATH}."
     return ""
 
 
@@ -45,15 +64,13 @@ def _drawn(found: Path, inner, X, names: np.ndarray, labels: list[str]) -> dict[
         for k in range(W.shape[1])
         if W[:, k, j].any()
     ]
-    kept = [np.flatnonzero(W_at.any(axis=0))[:40] for W_at in W]
     lam = strength_of(inner)
-    within = found.lams[-1] <= lam <= found.lams[0]
     return {
         "of": "SMLR" if labels else "LaplaceRegressor",
         "lams": found.lams.tolist(),
         "kept": found.n_kept.tolist(),
         "curves": curves,
-        "names": [[str(columns[j]) for j in at] for at in kept],
-        "lam": lam if within else None,
-        "at": int(np.abs(np.log(found.lams / lam)).argmin()) if within else len(found.lams) // 2,
+        "names": [[str(columns[j]) for j in np.unique(coef.nonzero()[1])[:40]] for coef in found.sparse_coefs],
+        "lam": lam,
+        "at": int(np.flatnonzero(found.lams == lam)[0]),
     }
