@@ -133,6 +133,10 @@ BAD_SEARCHES = {
     "a fold trained on one class": (
         {"cv": [(np.flatnonzero(Y == 0), np.flatnonzero(Y > 0))]}, "at least two classes; got one class only"
     ),
+    "penalty factors of a kernel's columns": (
+        {"basis": "rbf", "penalty_factor": np.ones(N)},
+        "SMLRCV takes no penalty_factor with a kernel basis",
+    ),
     "unknown rule": ({"rule": "max"}, "'rule' parameter of SMLRCV must be .*Got 'max'"),
     "unknown scoring": ({"scoring": "beauty"}, "'beauty'"),
 }  # fmt: skip

@@ -272,6 +272,11 @@ class SMLRCV(SparseMultinomialModel):
                 "joblib.parallel_config(backend='dask'))."
             )
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
+        if self.penalty_factor is not None and hasattr(sample.basis, "center_index_"):
+            raise ValueError(
+                "SMLRCV takes no penalty_factor with a kernel basis: its columns are training samples, and each fold "
+                "has other ones. Leave penalty_factor out, or use SMLR at a strength of your choice."
+            )
         grid = _grid(objective, self.lams, self.eps)
         fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
         splits = class_folds(self.cv, fold.X, fold.y, fold.sample_weight, groups)

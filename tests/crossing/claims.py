@@ -121,7 +121,10 @@ def jeffreys(model, row, data, given):
     r = y - Phi @ w - model.intercept_
     value = float(s @ r**2) / (2 * noise) + s.sum() / 2 * np.log(noise) + float(np.log(np.abs(w[w != 0])).sum())
     missed = judges.survivors_violation(Phi, w, -r / noise, s, 1 / np.sqrt(noise) if row["fit_intercept"] else 0.0)
-    return judges.compare("objective_", model.objective_, value, s) + judges.compare_violation(model, missed)
+    size = np.abs(Phi) @ np.abs(w) + np.abs(model.intercept_) + np.abs(y)
+    rounding = judges.survivors_rounding(Phi, w, size, s, 1 / noise)
+    told = judges.compare("objective_", model.objective_, value, s)
+    return told + judges.compare_violation(model, missed, rounding)
 
 
 def evidence(model, row, data, given):
@@ -151,14 +154,16 @@ def _machines(model, row, data):
 
 def probit(model, row, data, given):
     """JeffreysClassifier: objective and stationarity on the survivors, summed and worst over the classes."""
-    s, value, worst = _class_weighted(data, given), 0.0, 0.0
+    s, value, worst, rounding = _class_weighted(data, given), 0.0, 0.0, 0.0
     Phi = _columns(row, data, s, model.basis_)
     for w, b, t, shift in _machines(model, row, data):
         F = Phi @ w + b + shift
         value += -float(s @ log_ndtr(t * F)) + float(np.log(np.abs(w[w != 0])).sum())
         slope = -t * judges.normal_hazard(t * F)
         worst = max(worst, judges.survivors_violation(Phi, w, slope, s, float(row["fit_intercept"])))
-    told = judges.compare("objective_", model.objective_, value, s) + judges.compare_violation(model, worst)
+        size = np.abs(Phi) @ np.abs(w) + np.abs(b) + np.abs(shift)
+        rounding = max(rounding, judges.survivors_rounding(Phi, w, size, s, 1.0))
+    told = judges.compare("objective_", model.objective_, value, s) + judges.compare_violation(model, worst, rounding)
     return told + _sane(model, data)
 
 

@@ -56,6 +56,11 @@ def large(row):
     )
 
 
+def other_columns(row):
+    """Penalty factors belong to columns, and those of a kernel are other ones for other rows."""
+    return row["basis"] in ("rbf", "poly", "precomputed") and row["penalty_factor"] != "none"
+
+
 def refuse(*rules):
     """A row that any of the rules refuses."""
     return lambda row: any(rule(row) for rule in rules)
@@ -77,20 +82,28 @@ TABLES = [
             "warm_start": [False, True],
         },
         "softmax",
-        refused=refuse(SMLR_RULES, lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1)),
+        refused=refuse(
+            SMLR_RULES,
+            lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1),  # first order: slow
+            lambda row: row["warm_start"] and other_columns(row),
+        ),
     ),
     Table(
         "RMLR",
         {**LABELLED, **WITH_DASK, **SOFTMAX, "lam": [0.01, 1.0, "evidence"], "warm_start": [False, True]},
         "ridge",
-        refused=refuse(SMLR_RULES, lambda row: row["layout"] == "dask" and row["lam"] == "evidence"),
+        refused=refuse(
+            SMLR_RULES,
+            lambda row: row["layout"] == "dask" and row["lam"] == "evidence",
+            lambda row: row["warm_start"] and other_columns(row),
+        ),
     ),
     Table(
         "SMLRCV",
         {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "rule": ["min", "1se"], "scoring": [None, "accuracy"]},
         "softmax",
         fixed={"lams": 8, "cv": 2},
-        refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20),
+        refused=refuse(SMLR_RULES, other_columns, lambda row: row["classes"] == 20),
     ),
     Table(
         "SBMLR",

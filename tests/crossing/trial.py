@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 
 import smaller
-from smaller.errors import ConvergenceWarning, EmptyModelWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning
 
 from . import judges, samples
 from .claims import CLAIMS
 
-HONEST = (ConvergenceWarning, EmptyModelWarning)  # warnings that are part of an honest answer
+HONEST = (ConvergenceWarning, EmptyModelWarning, SmallClassWarning)  # warnings that are part of an honest answer
 
 
 def run(table, row, seed):
