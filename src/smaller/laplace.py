@@ -17,6 +17,9 @@ NEWTON = 100  # steps to a mode; a handful do
 # that separate them spread with the weights.
 BROAD = 1e-4
 
+# Least precision of a weight: without curvature, as offsets of a million leave it, re-estimation asks for none at all.
+LEAST = 1e-20
+
 
 class Mode(NamedTuple):
     """The Laplace approximation of some weights, in the units of :class:`Columns`.
@@ -115,6 +118,7 @@ class LaplaceEvidence:
         self, rows: np.ndarray, alpha: np.ndarray, Phi: np.ndarray, v: np.ndarray | None = None, tol: float = 1e-18
     ) -> Mode:
         """Newton's method from v, with the evidence at its end; Phi are the columns from :meth:`take`."""
+        alpha = np.maximum(alpha, LEAST)
         penalty = np.append(alpha, np.full(self.free, BROAD * len(self.contrast)))
         v = np.zeros(len(penalty)) if v is None else v
         F = self._scores(rows, Phi, v)

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _core
 from ..errors import Status
 from ..evidence import Quality
-from ..laplace import BROAD, LaplaceEvidence, Mode
+from ..laplace import BROAD, LEAST, LaplaceEvidence, Mode
 from .evidence import (
     ALIGNED,
     BEST,
@@ -71,7 +71,8 @@ def _finished(
         history.append(_note(mode, began))
         rise, larger = _addition_in_trial(evidence, mode, tol)
     violation = max(rise, float(np.abs(mode.slopes).max(initial=0.0)))
-    return solution(evidence, mode, history, ended and violation <= tol, violation)
+    status = Status.SLOPING if not ended else Status.CONVERGED if violation <= tol else Status.UNSETTLED
+    return solution(evidence, mode, history, status, violation)
 
 
 def _addition_in_trial(evidence: LaplaceEvidence, mode: Mode, tol: float) -> tuple[float, Mode | None]:
@@ -320,7 +321,7 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         alpha = mode.alpha.copy()
         X, C = evidence.frozen(mode, mode.rows, mode.Phi)
         _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, min(1e-9, tol**2), ALIGNED, STEPS)
-        change = np.abs(np.log(alpha / mode.alpha)).max()
+        change = np.abs(np.log(np.maximum(alpha, LEAST) / mode.alpha)).max()
         mode = _at(evidence, mode.rows, mode.Phi, alpha, mode, min(NEAR, 1e-4 * tol**2))
         if change <= tol:
             break
@@ -333,7 +334,7 @@ def original(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
     history: list[Step] = []
     rows = evidence.present
     alpha = np.full(len(rows), len(rows) / (4.0 * evidence.columns.total))
-    mode, change = evidence.mode(rows, alpha, evidence.take(rows)), 0.0
+    mode = evidence.mode(rows, alpha, evidence.take(rows))
     for _ in range(max_iter):
         history.append(_note(mode, began))
         if not len(mode.rows):
@@ -347,15 +348,14 @@ def original(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
         mode = _at(evidence, mode.rows, mode.Phi, alpha, mode, PRECISE)
         if change <= SETTLED * tol:
             break
-    ended = change <= SETTLED * tol or not len(mode.rows)
-    return _finished(evidence, mode, ended, history, tol, max_iter, began)
+    return _finished(evidence, mode, True, history, tol, max_iter, began)
 
 
 def _note(mode: Mode, began: float) -> Step:
     return Step(-mode.log_evidence, mode.slope, np.nan, len(mode.rows), time.perf_counter() - began)
 
 
-def solution(evidence: LaplaceEvidence, mode: Mode, history: list[Step], converged: bool, violation: float) -> Solution:
+def solution(evidence: LaplaceEvidence, mode: Mode, history: list[Step], status: Status, violation: float) -> Solution:
     """Weights of the outputs in the units of the data, intercepts last, with how the search ended."""
     design, columns, m = evidence.columns.design, evidence.columns, evidence.outputs
     order = np.argsort(mode.rows)
@@ -372,6 +372,5 @@ def solution(evidence: LaplaceEvidence, mode: Mode, history: list[Step], converg
     W[column, mode.rows % m] = mode.mean[:, 0] / columns.unit[column]
     if design.intercept:
         W[-1] = evidence.contrast @ mode.v[len(mode.rows) :] - columns.center @ W[:-1]
-    status = Status.CONVERGED if converged else Status.SLOPING
     history[-1] = history[-1]._replace(objective=-mode.log_evidence)
     return Solution(W, mode.F, status, -mode.log_evidence, np.nan, violation, len(history), history, {"mode": mode})
