@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -635,3 +636,16 @@ def test_the_width_of_other_models_is_not_tuned_and_that_is_said():
     X, y = sinc(20)
     with pytest.raises(ValueError, match="LRVM or a JFSCL; got RVMRegressor"):
         tune_width(RVMRegressor(), X, y)
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e6])
+def test_large_offsets_of_several_classes_do_not_break_the_fit(offset):
+    """Where offsets decide the labels there is no curvature, and nothing that bounds a variance from above."""
+    rng = np.random.default_rng(0)
+    X, y, given = rng.standard_normal((24, 2)), np.arange(24) % 3, offset * rng.standard_normal((24, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", EmptyModelWarning)
+        model = RVMClassifier("linear").fit(X, y, offset=given)
+    assert np.isfinite(model.predict_proba(X, offset=given)).all()
+    assert (model.status_ == "converged") == (model.violation_ <= 1e-3)

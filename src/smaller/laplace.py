@@ -18,7 +18,7 @@ NEWTON = 100  # steps to a mode; a handful do
 BROAD = 1e-4
 
 # Least precision of a weight: without curvature, as offsets of a million leave it, re-estimation asks for none at all.
-LEAST = 1e-20
+LEAST = 1e-16
 
 
 class Mode(NamedTuple):
@@ -162,14 +162,8 @@ class LaplaceEvidence:
     def _curvature(self, rows: np.ndarray, Phi: np.ndarray, P: np.ndarray) -> np.ndarray:
         """Second derivatives of the negative log-likelihood in the weights and intercepts."""
         A, classes = self._with_ones(rows, Phi)
-        if self.outputs == 1:
-            return A.T @ (self.s[:, None] * P * (1 - P) * A)
-        U = np.sqrt(self.s)[:, None] * P[:, classes] * A
-        H = -(U.T @ U)
-        for c in range(self.outputs):
-            own = np.flatnonzero(classes == c)
-            H[np.ix_(own, own)] += A[:, own].T @ ((self.s * P[:, c])[:, None] * A[:, own])
-        return self._along(self._along(H, len(rows)).T, len(rows))
+        X = self._along(self._rooted(A, classes, P), len(rows))
+        return X.T @ X  # a Gram matrix has no negative eigenvalues, as a difference of two may have
 
     def _with_ones(self, rows: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Columns of the weights and, with an intercept, one of ones for each output; and their outputs."""
