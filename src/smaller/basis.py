@@ -22,8 +22,19 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from . import _core
 from .design import as_design, follow, host, on_device
-from .device import columns_of, kernel_values, room, rows_of
+from .device import all_finite, columns_of, kernel_values, room, rows_of
 from .errors import choose
+
+
+def finite_columns(basis, X, columns: np.ndarray | None = None):
+    """Columns of a fitted basis for checked inputs, or some of them; refused where one is NaN or infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Phi = basis.transform(X) if columns is None else basis.transform(X, columns)
+    # The inputs themselves were checked already, without a temporary of their size.
+    if not isinstance(basis, Linear) and not all_finite(Phi):
+        name = type(basis).__name__
+        raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
+    return Phi
 
 
 class Linear(BaseEstimator):

@@ -19,10 +19,9 @@ from sklearn.utils.validation import (
 )
 
 from . import _core
-from .basis import Kernel, Precomputed, as_basis
+from .basis import Kernel, Precomputed, as_basis, finite_columns
 from .design import Design, LazyDesign, as_design, follow, host, namespace, on_device
 from .device import (
-    all_finite,
     checked_targets,
     checked_tensor,
     log_probabilities,
@@ -176,12 +175,7 @@ class Estimator(BaseEstimator):
         n = X.shape[0]
         if self._lazy and isinstance(basis, Kernel) and not on_device(X) and 8 * n * basis.n_columns_ > LAZY_BYTES:
             return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
-        Phi = basis.transform(X)
-        # X itself was checked already, without a temporary of its size.
-        if Phi is not X and not all_finite(Phi):
-            name = type(basis).__name__
-            raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
-        return as_design(Phi, self.fit_intercept)
+        return as_design(finite_columns(basis, X), self.fit_intercept)
 
     def _note_inputs(self, X, reset: bool = True) -> None:
         """Number and names of the inputs of a Dask collection: kept, or compared with those kept."""
@@ -230,8 +224,8 @@ class Estimator(BaseEstimator):
         """The columns of the basis that have a weight, for new inputs."""
         X = self._inputs(X)
         if len(self.support_) == self.coef_.shape[-1] and not isinstance(self.basis_, Precomputed):
-            return self.basis_.transform(X)
-        return self.basis_.transform(X, self.support_)
+            return finite_columns(self.basis_, X)
+        return finite_columns(self.basis_, X, self.support_)
 
     def _scores(self, X) -> np.ndarray:
         """Phi W + b, in float64."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import helmert
-from scipy.special import logsumexp
 
 from .design import Design
 from .evidence import LOG_2PI, Columns, Quality, inverse
@@ -17,41 +17,49 @@ NEWTON = 100  # steps to a mode; a handful do
 # that separate them spread with the weights.
 BROAD = 1e-4
 
+# Least precision of a weight: without curvature, as offsets of a million leave it, re-estimation asks for none at all.
+LEAST = 1e-16
+
 
 class Mode(NamedTuple):
-    """The Laplace approximation of the weights of some columns, in the units of :class:`Columns`."""
+    """The Laplace approximation of some weights, in the units of :class:`Columns`.
 
-    rows: np.ndarray
-    alpha: np.ndarray  # (r,)
-    Phi: np.ndarray  # their columns, and one of ones where there is an intercept, (n, q)
-    V: np.ndarray  # (q, k): the mode, the intercept last
-    F: np.ndarray  # scores, (n, k)
+    A weight belongs to one column and one class; its position is column * outputs + class. The weights of the
+    intercepts, along the contrasts of the classes, come last.
+    """
+
+    rows: np.ndarray  # positions of the weights in the model, (r,)
+    alpha: np.ndarray  # their precisions, (r,)
+    Phi: np.ndarray  # their columns, (n, r)
+    v: np.ndarray  # the mode, (r + intercepts,)
+    F: np.ndarray  # scores without the offset, (n, outputs)
     P: np.ndarray  # probabilities, (n, m), or (n, 1) of the second of two classes
-    joint: np.ndarray  # covariance, output by output, (k q, k q)
+    joint: np.ndarray  # covariance, (r + intercepts, r + intercepts)
     log_evidence: float
     slope: float  # of the log posterior at the mode, what Newton's method left
 
     @property
     def mean(self) -> np.ndarray:
-        """Of the weights without the intercept, (r, k)."""
-        return self.V[: len(self.rows)]
-
-    def block(self, j: int) -> np.ndarray:
-        """Covariance of the k weights of column j of Phi."""
-        q = self.Phi.shape[1]
-        return self.joint[j::q, j::q]
+        """Of the weights without the intercepts, (r, 1)."""
+        return self.v[: len(self.rows), None]
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the weights of a single output, (r, r)."""
+        """Of the weights without the intercepts, (r, r)."""
         return self.joint[: len(self.rows), : len(self.rows)]
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Of the log evidence in the log precisions, the curvature at the mode held: 0 at Tipping's fixed point."""
+        return 0.5 * (1 - self.alpha * (self.covariance.diagonal() + self.mean[:, 0] ** 2))
 
 
 class LaplaceEvidence:
     """log p(y | gamma) of class labels by Laplace's approximation at the mode of the weights (Tipping 2001, section 3).
 
-    Scores are Phi V C^T. Two classes have one column of scores, their log odds. More have C (m, m - 1) orthonormal and
-    orthogonal to equal shifts of all scores: the prior is then the same for all classes, and none is special.
+    Two classes have one column of scores, their log odds. More have one each, and every column of the design has one
+    weight, with its own precision, in each of them. The intercepts lie in the space orthogonal to equal shifts of all
+    scores.
 
     Parameters
     ----------
@@ -65,110 +73,172 @@ class LaplaceEvidence:
     def __init__(self, design: Design, Y: np.ndarray, sample_weight=None, offset: np.ndarray | None = None):
         self.columns = Columns(design, sample_weight)
         self.s, self.Y = self.columns.s, Y
-        self.contrast = np.ones((1, 1)) if Y.shape[1] == 1 else helmert(Y.shape[1]).T
-        self.k = self.contrast.shape[1]
-        self.offset = np.zeros((1, Y.shape[1])) if offset is None else offset
+        self.outputs = Y.shape[1]
+        self.contrast = np.ones((1, 1)) if self.outputs == 1 else helmert(self.outputs).T
+        self.free = self.contrast.shape[1] if design.intercept else 0
+        self.offset = np.zeros((1, self.outputs)) if offset is None else offset
+
+    def against_rest(self, c: int) -> LaplaceEvidence:
+        """The problem of one class against all others, with the same columns."""
+        machine = copy(self)
+        machine.Y, machine.outputs, machine.contrast = self.Y[:, [c]], 1, np.ones((1, 1))
+        machine.free, machine.offset = min(self.free, 1), self.offset[:, [c]]
+        return machine
+
+    @property
+    def present(self) -> np.ndarray:
+        """Positions of all weights that columns which are not constant may have."""
+        columns = np.flatnonzero(np.isfinite(self.columns.unit))
+        return (columns[:, None] * self.outputs + np.arange(self.outputs)).ravel()
 
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """Columns, centred and scaled."""
-        return self.columns.take(rows)
+        """The columns of some weights, centred and scaled."""
+        if self.outputs == 1:
+            return self.columns.take(rows)
+        columns, place = np.unique(rows // self.outputs, return_inverse=True)
+        return np.asfortranarray(self.columns.take(columns)[:, place])
 
-    def _likelihood(self, F: np.ndarray) -> tuple[np.ndarray, float]:
+    def likelihood(self, F: np.ndarray) -> tuple[np.ndarray, float]:
         """Probabilities and the negative log-likelihood."""
-        F = F @ self.contrast.T + self.offset
+        F = F + self.offset
         if F.shape[1] == 1:
             tail = np.exp(-np.abs(F))
             P = np.where(F >= 0, 1.0, tail) / (1 + tail)
             return P, float(self.s @ (np.log1p(tail) + np.maximum(F, 0.0) - self.Y * F)[:, 0])
-        top = logsumexp(F, axis=1, keepdims=True)
-        return np.exp(F - top), float(self.s @ (top[:, 0] - (self.Y * F).sum(axis=1)))
+        F = F - F.max(axis=1, keepdims=True)
+        P = np.exp(F)
+        total = P.sum(axis=1)
+        return P / total[:, None], float(self.s @ (np.log(total) - np.einsum("nc,nc->n", self.Y, F)))
 
     def residual(self, P: np.ndarray) -> np.ndarray:
-        """s (Y - P) C, (n, k)."""
-        return self.s[:, None] * ((self.Y - P) @ self.contrast)
-
-    def curvature(self, P: np.ndarray) -> np.ndarray:
-        """s C^T (diag P - P P^T) C of every sample, (n, k, k)."""
-        if P.shape[1] == 1:
-            return (self.s[:, None] * P * (1 - P))[:, :, None]
-        inner = np.einsum("nc,cl,cr->nlr", P, self.contrast, self.contrast)
-        centre = P @ self.contrast
-        return self.s[:, None, None] * (inner - centre[:, :, None] * centre[:, None, :])
+        """s (Y - P), (n, outputs)."""
+        return self.s[:, None] * (self.Y - P)
 
     def mode(
-        self, rows: np.ndarray, alpha: np.ndarray, Phi: np.ndarray, V: np.ndarray | None = None, tol: float = 1e-18
+        self, rows: np.ndarray, alpha: np.ndarray, Phi: np.ndarray, v: np.ndarray | None = None, tol: float = 1e-18
     ) -> Mode:
-        """Newton's method from V, with the evidence at its end; Phi are the columns from :meth:`take`."""
-        n, free = len(self.s), int(self.columns.design.intercept)
-        A = np.column_stack([Phi, np.ones(n)]) if free else Phi
-        penalty = np.append(alpha, np.full(free, BROAD * len(self.contrast)))[:, None]
-        V = np.zeros((len(penalty), self.k)) if V is None else V
-        F = A @ V
-        P, loss = self._likelihood(F)
-        value = loss + 0.5 * float((penalty * V * V).sum())
+        """Newton's method from v, with the evidence at its end; Phi are the columns from :meth:`take`."""
+        alpha = np.maximum(alpha, LEAST)
+        penalty = np.append(alpha, np.full(self.free, BROAD * len(self.contrast)))
+        v = np.zeros(len(penalty)) if v is None else v
+        F = self._scores(rows, Phi, v)
+        P, loss = self.likelihood(F)
+        value = loss + 0.5 * float(penalty @ v**2)
         decrement = np.inf
         for _ in range(NEWTON):
-            g = A.T @ self.residual(P) - penalty * V
-            joint, logdet = inverse(self._precision(A, P, penalty), self.columns.design)
-            step = (joint @ g.T.ravel()).reshape(self.k, -1).T
-            decrement = float((step * g).sum())
+            g = self._pulled(rows, Phi, self.residual(P)) - penalty * v
+            H = self._curvature(rows, Phi, P)
+            H.flat[:: len(H) + 1] += penalty
+            joint, logdet = inverse(H, self.columns.design)
+            step = joint @ g
+            decrement = float(step @ g)
             if decrement <= tol * (1 + abs(value)):
                 break
-            V, F, P, value = self._search(A, V, F, value, step, penalty, decrement)
-        q = len(penalty)
-        log_evidence = -value + 0.5 * (self.k * (np.log(alpha).sum() + free * LOG_2PI) - (logdet if q else 0.0))
-        return Mode(rows, alpha, A, V, F, P, joint, float(log_evidence), decrement)
+            v, F, P, value = self._search(v, F, value, step, self._scores(rows, Phi, step), penalty, decrement)
+        log_evidence = -value + 0.5 * (np.log(alpha).sum() + self.free * LOG_2PI - logdet)
+        return Mode(rows, alpha, Phi, v, F, P, joint, float(log_evidence), decrement)
 
-    def _search(self, A, V, F, value, step, penalty, decrement):
+    def _search(self, v, F, value, step, E, penalty, decrement):
         """The first of ever shorter steps that lowers the negative log posterior."""
-        E = A @ step
         for length in 0.5 ** np.arange(30):
-            W = V + length * step
-            P, loss = self._likelihood(F + length * E)
-            lower = loss + 0.5 * float((penalty * W * W).sum())
+            w = v + length * step
+            P, loss = self.likelihood(F + length * E)
+            lower = loss + 0.5 * float(penalty @ w**2)
             if lower <= value - 1e-4 * length * decrement + 1e-13 * abs(value):
                 break
-        return W, F + length * E, P, lower
+        return w, F + length * E, P, lower
 
-    def _precision(self, A: np.ndarray, P: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-        B, q, k = self.curvature(P), A.shape[1], self.k
-        if k == 1:
-            H = A.T @ (B[:, 0] * A)
-            H.flat[:: q + 1] += penalty[:, 0]
-            return H
-        H = np.empty((k, q, k, q))
-        for left in range(k):
-            for right in range(left, k):
-                H[left, :, right] = A.T @ (B[:, left, right, None] * A)
-                H[right, :, left] = H[left, :, right].T
-        H = H.reshape(k * q, k * q)
-        H.flat[:: k * q + 1] += np.tile(penalty[:, 0], k)
-        return H
+    def _scores(self, rows: np.ndarray, Phi: np.ndarray, v: np.ndarray) -> np.ndarray:
+        W = np.zeros((len(rows), self.outputs))
+        W[np.arange(len(rows)), rows % self.outputs] = v[: len(rows)]
+        F = Phi @ W
+        return F + self.contrast @ v[len(rows) :] if self.free else F
+
+    def _pulled(self, rows: np.ndarray, Phi: np.ndarray, R: np.ndarray) -> np.ndarray:
+        """Products of the weights' columns, and of the intercepts', with R (n, outputs)."""
+        own = np.einsum("nr,nr->r", Phi, R[:, rows % self.outputs])
+        return np.append(own, R.sum(axis=0) @ self.contrast) if self.free else own
+
+    def _curvature(self, rows: np.ndarray, Phi: np.ndarray, P: np.ndarray) -> np.ndarray:
+        """Second derivatives of the negative log-likelihood in the weights and intercepts."""
+        A, classes = self._with_ones(rows, Phi)
+        X = self._along(self._rooted(A, classes, P), len(rows))
+        return X.T @ X  # a Gram matrix has no negative eigenvalues, as a difference of two may have
+
+    def _with_ones(self, rows: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Columns of the weights and, with an intercept, one of ones for each output; and their outputs."""
+        if not self.free:
+            return Phi, rows % self.outputs
+        ones = np.ones((len(Phi), self.outputs))
+        return np.column_stack([Phi, ones]), np.append(rows % self.outputs, np.arange(self.outputs))
+
+    def _along(self, H: np.ndarray, r: int) -> np.ndarray:
+        """The last columns, of the intercepts of the outputs, taken along the contrasts."""
+        return np.column_stack([H[:, :r], H[:, r:] @ self.contrast]) if self.free else H
+
+    def outputs_covariance(self, mode: Mode) -> np.ndarray:
+        """Covariance of the weights and of the intercepts of the outputs, (r + outputs, r + outputs)."""
+        r = len(mode.rows)
+        if not self.free:
+            return mode.joint
+        half = np.column_stack([mode.joint[:, :r], mode.joint[:, r:] @ self.contrast.T]).T
+        return np.column_stack([half[:, :r], half[:, r:] @ self.contrast.T])
 
     def quality(self, mode: Mode) -> Quality:
-        """S_j and Q_j of all columns at the mode, the curvature held: S is (d,), or (d, k, k) for several outputs."""
-        k, q = self.k, mode.Phi.shape[1]
-        B = self.curvature(mode.P)
-        products = [(B[:, left, :, None] * mode.Phi[:, None, :]).reshape(len(B), k * q) for left in range(k)]
-        pulled = self.columns.pull(np.column_stack([*products, self.residual(mode.P)]))  # one pass over the columns
-        T, Q = [pulled[:, left * k * q : (left + 1) * k * q] for left in range(k)], pulled[:, k * k * q :]
-        pairs = [(left, right) for left in range(k) for right in range(left, k)]
-        squares = self.columns.spread(np.column_stack([B[:, left, right] for left, right in pairs]))
-        E = [t @ mode.joint for t in T]
-        if k == 1:
-            return Quality(np.maximum(squares[:, 0] - (E[0] * T[0]).sum(axis=1), 0.0), Q, E[0][:, : len(mode.rows)])
-        S = np.empty((self.columns.d, k, k))
-        for column, (left, right) in enumerate(pairs):
-            S[:, left, right] = S[:, right, left] = squares[:, column] - (E[left] * T[right]).sum(axis=1)
-        return Quality(S, Q, np.empty((self.columns.d, 0)))
+        """S and Q of the weights of all columns at the mode, the curvature held, in the order of their positions."""
+        m, d, P = self.outputs, self.columns.d, mode.P
+        A, classes = self._with_ones(mode.rows, mode.Phi)
+        sP = self.s[:, None] * P
+        blocks = []
+        for c in range(m):
+            own = (classes == c) if m > 1 else np.ones(len(classes))
+            blocks.append(sP[:, [c]] * (own - P[:, classes]) * A)
+        pulled = self.columns.pull(np.column_stack([*blocks, self.residual(P)]))  # one pass over the columns
+        width = A.shape[1]
+        squares = self.columns.spread(sP * (1 - P))
+        S, E = np.empty((d, m)), np.empty((d, m, len(mode.rows)))
+        for c in range(m):
+            T = self._along(pulled[:, c * width : (c + 1) * width], len(mode.rows))
+            spanned = T @ mode.joint
+            S[:, c] = squares[:, c] - (spanned * T).sum(axis=1)
+            E[:, c] = spanned[:, : len(mode.rows)]
+        return Quality(np.maximum(S.ravel(), 0.0), pulled[:, m * width :].reshape(-1, 1), E.reshape(d * m, -1))
 
-    def frozen(self, mode: Mode, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def frozen(self, mode: Mode, rows: np.ndarray, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The Gaussian problem with unit noise that has the mode's curvature and residual: columns and products.
 
-        The intercept is eliminated by centring with the weights of the curvature. For two classes.
+        The curvature of a sample is R R^T with R = (diag sqrt P - P sqrt P^T) sqrt s; a weight's column is R^T times
+        its score. The intercepts are integrated out: a few more rows account for their priors.
         """
-        weight = self.curvature(mode.P)[:, 0, 0]
-        target = weight * mode.F[:, 0] + self.residual(mode.P)[:, 0]
-        if self.columns.design.intercept:
-            Phi = Phi - weight @ Phi / max(weight.sum(), np.finfo(float).tiny)
-        return np.asfortranarray(np.sqrt(weight)[:, None] * Phi), np.asfortranarray((target @ Phi)[:, None])
+        A, classes = self._with_ones(rows, Phi)
+        X = self._rooted(A, classes, mode.P)
+        R = self.residual(mode.P) + self._curved(mode)
+        C = self._pulled(rows, Phi, R)
+        if not self.free:
+            return X, np.asfortranarray(C[:, None])
+        r = len(rows)
+        Z = X[:, r:] @ self.contrast
+        X = X[:, :r]
+        precision = BROAD * len(self.contrast)
+        cross = Z.T @ X
+        explained = np.linalg.solve(Z.T @ Z + precision * np.eye(self.free), np.column_stack([cross, C[r:]]))
+        X = np.vstack([X - Z @ explained[:, :r], np.sqrt(precision) * explained[:, :r]])
+        return np.asfortranarray(X), np.asfortranarray((C[:r] - cross.T @ explained[:, r])[:, None])
+
+    def _rooted(self, A: np.ndarray, classes: np.ndarray, P: np.ndarray) -> np.ndarray:
+        """R^T times the scores of single columns, output by output, (n outputs, r)."""
+        if self.outputs == 1:
+            return np.asfortranarray(np.sqrt(self.s[:, None] * P * (1 - P)) * A)
+        X = np.empty((self.outputs, len(A), A.shape[1]))
+        drawn = P[:, classes] * A
+        root = np.sqrt(self.s[:, None] * P)
+        for c in range(self.outputs):
+            X[c] = root[:, [c]] * (np.where(classes == c, A, 0.0) - drawn)
+        return np.asfortranarray(X.reshape(-1, A.shape[1]))
+
+    def _curved(self, mode: Mode) -> np.ndarray:
+        """The curvature times the scores of the mode, (n, outputs)."""
+        P, F = mode.P, mode.F
+        if self.outputs == 1:
+            return self.s[:, None] * P * (1 - P) * F
+        return self.s[:, None] * P * (F - (P * F).sum(axis=1, keepdims=True))

@@ -6,7 +6,7 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import log_expit
+from scipy.special import log_expit, logsumexp
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -117,12 +117,14 @@ class RVMRegressor(VarianceModel):
         return fast(evidence, noise, self.tol, self.max_iter or 1000, others)
 
 
+PAIRS_AT_ONCE = 1 << 22  # of classes, times samples, whose variances are held at once
 SEARCHES = {"fast": (laplace.fast, 1000), "original": (laplace.original, 2000)}
 
 
 class RVMClassifier(Selector, ClassificationModel):
     """Relevance vector machine for classification: logistic or softmax, every basis function with its own variance.
 
+    Every weight has a variance of its own: with several classes, each basis function has one weight for each of them.
     The weights w_j ~ N(0, gamma_j) are integrated out by Laplace's approximation at their mode (Tipping 2001), ::
 
         log p(y | gamma) ~ log p(y | w) - 1/2 sum_j w_j^2 / gamma_j - 1/2 sum_j log gamma_j - 1/2 log|H|,
@@ -135,11 +137,10 @@ class RVMClassifier(Selector, ClassificationModel):
     algorithm : {"fast", "original"}, default="fast"
         Columns added, exchanged and deleted one by one, or all re-estimated at once; see :class:`RVMRegressor`.
     multiclass : {"multinomial", "ovr"}, default="multinomial"
-        One softmax model, whose classes share the variance of a basis function and none of which is special; or one
-        machine for each class against the rest, their probabilities normalised.
+        One softmax model, or one machine for each class against the rest, their probabilities normalised.
     moderate : bool, default=True
         Let the uncertainty of the weights pull probabilities towards equality (MacKay 1992): a score is divided by
-        sqrt(1 + pi v / 8), v its variance.
+        sqrt(1 + pi v / 8), v its variance. In a softmax this happens to the difference between every two classes.
     class_weight : dict or "balanced", default=None
         Multiplies the sample weights of each class.
     fit_intercept : bool, default=True
@@ -156,14 +157,17 @@ class RVMClassifier(Selector, ClassificationModel):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_, support_, relevance_vectors_
         As in :class:`SMLR`.
-    gamma_ : ndarray of shape (n_columns,) or (n_machines, n_columns)
-        Variances, 0 where a column was switched off. Those of a softmax are of weights in an orthonormal basis of the
-        contrasts between classes.
+    gamma_ : ndarray of shape (n_columns,) or (n_classes, n_columns)
+        Variances of the weights, 0 where one was switched off; with several classes, a row for each class.
     covariance_ : ndarray of shape (n_scores, n_support, n_support)
         Of the weights of each score.
     evidence_ : float
         Log evidence, in nats; of one-versus-rest machines, the sum of theirs.
-    n_iter_, objective_, violation_, status_, history_
+    violation_ : float
+        The larger of two numbers: the largest slope of the log evidence in a log variance, the curvature at the mode
+        held; and the most that the log evidence rises when a weight outside the model is added and all variances are
+        re-estimated (of weights for which the curvature held promises less than ``tol``: what it promises).
+    n_iter_, objective_, status_, history_
         ``objective_`` is minus the log evidence.
 
     Examples
@@ -241,15 +245,19 @@ class RVMClassifier(Selector, ClassificationModel):
         self.classes_, self.basis_ = classes, sample.basis
         self.coef_ = W[:d].T.copy()
         self.intercept_ = W[d].copy() if intercept else np.zeros(W.shape[1])
-        self.support_ = np.unique(np.concatenate([mode.rows for mode in modes]))
+        self.support_ = np.unique(
+            np.concatenate([mode.rows // problem.outputs for problem, mode in zip(problems, modes, strict=True)])
+        )
         columns = problems[0].columns
-        gamma = np.zeros((len(modes), d))
-        for row, mode in zip(gamma, modes, strict=True):
-            row[mode.rows] = 1 / (mode.alpha * columns.unit[mode.rows] ** 2)
-        self.gamma_ = gamma[0] if len(modes) == 1 else gamma
-        blocks = [self._score_covariance(problem, mode) for problem, mode in zip(problems, modes, strict=True)]
-        self.joint_covariance_ = np.concatenate(blocks)
-        self.covariance_ = self.joint_covariance_[:, : len(self.support_), : len(self.support_)]
+        self.gamma_ = np.concatenate([_variances(problem, mode) for problem, mode in zip(problems, modes, strict=True)])
+        self.gamma_ = self.gamma_[0] if len(self.gamma_) == 1 else self.gamma_
+        if problems[0].outputs > 1:
+            self.joint_covariance_ = self._joint_covariance(problems[0], modes[0])
+            self.covariance_ = self._class_covariances(len(classes))
+        else:
+            blocks = [self._score_covariance(problem, mode) for problem, mode in zip(problems, modes, strict=True)]
+            self.joint_covariance_ = np.stack(blocks)
+            self.covariance_ = self.joint_covariance_[:, : len(self.support_), : len(self.support_)]
         self.center_ = columns.center[self.support_]
         self.evidence_ = float(sum(mode.log_evidence for mode in modes))
         self.objective_, self.violation_ = -self.evidence_, max(solution.violation for solution in solutions)
@@ -265,27 +273,50 @@ class RVMClassifier(Selector, ClassificationModel):
             warn(f"{type(self).__name__} kept no column: it predicts the class frequencies.", EmptyModelWarning)
         return self
 
-    def _score_covariance(self, problem: LaplaceEvidence, mode) -> np.ndarray:
-        """Covariance of the weights of each score and its intercept, on the support of all machines."""
-        q, k, free = mode.Phi.shape[1], problem.k, mode.Phi.shape[1] - len(mode.rows)
-        joint = mode.joint.reshape(k, q, k, q)
-        scale = np.append(1 / problem.columns.unit[mode.rows], np.ones(free))
-        where = np.append(np.searchsorted(self.support_, mode.rows), len(self.support_) + np.arange(free))
-        size = len(self.support_) + free
-        found = np.zeros((len(problem.contrast), size, size))
-        for block, c in zip(found, problem.contrast, strict=True):
-            inner = np.einsum("l,lqrs,r->qs", c, joint, c)
-            block[np.ix_(where, where)] = inner * np.outer(scale, scale)
+    def _joint_covariance(self, problem: LaplaceEvidence, mode) -> np.ndarray:
+        """Covariance of all weights of a softmax, column by column and class by class, then of its intercepts."""
+        scale = np.append(1 / problem.columns.unit[mode.rows // problem.outputs], np.ones(len(problem.Y[0])))
+        found = problem.outputs_covariance(mode)
+        return found * np.outer(scale, scale)[: len(found), : len(found)]
+
+    def _class_covariances(self, m: int) -> np.ndarray:
+        """Covariance of the weights of each class on the support, 0 where a class has no weight."""
+        column, owner = self._weights()
+        found = np.zeros((m, len(self.support_), len(self.support_)))
+        for c in range(m):
+            own = np.flatnonzero(owner == c)
+            found[c][np.ix_(column[own], column[own])] = self.joint_covariance_[np.ix_(own, own)]
         return found
 
-    def _score_variances(self, X) -> np.ndarray:
-        """Variance of each score, (n, n_scores)."""
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each weight of a softmax: the position of its column in the support, and its class."""
+        column, owner = np.nonzero(host(self.gamma_).T)
+        return np.searchsorted(self.support_, column), owner
+
+    def _score_covariance(self, problem: LaplaceEvidence, mode) -> np.ndarray:
+        """Covariance of the weights of one score and its intercept, on the support of all machines."""
+        scale = np.append(1 / problem.columns.unit[mode.rows], np.ones(problem.free))
+        where = np.append(np.searchsorted(self.support_, mode.rows), len(self.support_) + np.arange(problem.free))
+        size = len(self.support_) + problem.free
+        found = np.zeros((size, size))
+        found[np.ix_(where, where)] = mode.joint * np.outer(scale, scale)
+        return found
+
+    def _centred_columns(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """The kept columns about their centres, every row in units of its largest value, and these units."""
         Phi = self._columns(X)
-        Phi = np.asarray(Phi.toarray() if hasattr(Phi, "toarray") else host(Phi), dtype=np.float64) - host(self.center_)
-        joint = host(self.joint_covariance_)
+        Phi = Phi.toarray() if hasattr(Phi, "toarray") else host(Phi)
+        Phi = np.asarray(Phi, dtype=np.float64) - host(self.center_)
+        unit = np.abs(Phi).max(axis=1, initial=1.0, keepdims=True)
+        return Phi / unit, unit
+
+    def _score_deviations(self, X) -> np.ndarray:
+        """Standard deviation of each score, (n, n_scores)."""
+        (Phi, unit), joint = self._centred_columns(X), host(self.joint_covariance_)
         if joint.shape[1] > Phi.shape[1]:
-            Phi = np.column_stack([Phi, np.ones(len(Phi))])
-        return np.column_stack([((Phi @ block) * Phi).sum(axis=1) for block in joint])
+            Phi = np.column_stack([Phi, 1 / unit])
+        variances = np.column_stack([((Phi @ block) * Phi).sum(axis=1) for block in joint])
+        return unit * np.sqrt(np.maximum(variances, 0.0))
 
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores whose softmax are the probabilities: moderated log odds of the second class, or one for each class."""
@@ -293,12 +324,49 @@ class RVMClassifier(Selector, ClassificationModel):
         F = self._scores(X)
         if offset is not None:
             F = F + follow(prediction_offset(host(offset), *F.shape), F)
+        if F.shape[1] > 1 and self.multiclass == "multinomial":
+            return F if not self.moderate else follow(self._moderated(X, host(F)), F)
         if self.moderate:
-            F = F / follow(np.sqrt(1 + np.pi / 8 * self._spread_factor(F.shape[1]) * self._score_variances(X)), F)
+            F = F / follow(np.hypot(1.0, np.sqrt(np.pi / 8) * self._score_deviations(X)), F)
         if F.shape[1] == 1:
             return F[:, 0]
-        return follow(log_expit(host(F)), F) if self.multiclass == "ovr" else F
+        return follow(log_expit(host(F)), F)
 
-    def _spread_factor(self, m: int) -> float:
-        """A softmax score counts against the mean of the others: m / (m - 1) times its distance from the mean."""
-        return 1.0 if m == 1 or self.multiclass == "ovr" else (m / (m - 1)) ** 2
+    def _moderated(self, X, F: np.ndarray) -> np.ndarray:
+        """-log sum_d exp(-(f_c - f_d) / sqrt(1 + pi v_cd / 8)), v_cd the variance of f_c - f_d: MacKay's, in pairs."""
+        m = F.shape[1]
+        if host(self.joint_covariance_).ndim == 3:
+            # A model file of a version that knew no covariances between classes: its scores are divided one by one.
+            return F / np.hypot(1.0, np.sqrt(np.pi / 8) * m / (m - 1) * self._score_deviations(X))
+        (Phi, unit), found = self._centred_columns(X), np.empty_like(F)
+        for first in range(0, len(F), max(1, PAIRS_AT_ONCE // m**2)):
+            some = slice(first, first + max(1, PAIRS_AT_ONCE // m**2))
+            apart = F[some, :, None] - F[some, None, :]
+            apart /= np.hypot(1.0, np.sqrt(np.pi / 8) * self._pair_deviations(Phi[some], unit[some], m))
+            found[some] = -logsumexp(-apart, axis=2)
+        return found
+
+    def _pair_deviations(self, Phi: np.ndarray, unit: np.ndarray, m: int) -> np.ndarray:
+        """Standard deviations of the differences between the scores of two classes, (n, m, m)."""
+        joint, (column, owner) = host(self.joint_covariance_), self._weights()
+        A = Phi[:, column]
+        if len(joint) > A.shape[1]:
+            A, owner = np.column_stack([A, np.tile(1 / unit, m)]), np.append(owner, np.arange(m))
+        covariance = np.zeros((len(A), m, m))
+        for c in range(m):
+            own = owner == c
+            T = (A[:, own] @ joint[own]) * A
+            for d in range(m):
+                covariance[:, c, d] = T[:, owner == d].sum(axis=1)
+        variance = np.diagonal(covariance, axis1=1, axis2=2)
+        apart = variance[:, :, None] + variance[:, None, :] - covariance - covariance.transpose(0, 2, 1)
+        return unit[:, :, None] * np.sqrt(np.maximum(apart, 0.0))
+
+
+def _variances(problem: LaplaceEvidence, mode) -> np.ndarray:
+    """gamma in the units of the data, (outputs, d), 0 where a weight is not in the model."""
+    gamma = np.zeros((problem.outputs, problem.columns.d))
+    column = mode.rows // problem.outputs
+    found = (1 / (np.sqrt(mode.alpha) * problem.columns.unit[column])) ** 2
+    gamma[mode.rows % problem.outputs, column] = np.maximum(found, np.finfo(float).tiny)
+    return gamma

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .basis import Linear
+from .basis import Linear, finite_columns
 from .distributed import is_frame, is_lazy
 
 
@@ -47,7 +47,7 @@ class Selector(TransformerMixin):
                 return X.iloc[:, self.support_]
             return self._lazily("transform", X, len(self.support_), np.float64)
         X = self._inputs(X)
-        return self.basis_.transform(X, self.support_)
+        return finite_columns(self.basis_, X, self.support_)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the basis columns that were kept."""

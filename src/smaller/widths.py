@@ -36,6 +36,11 @@ def tune_width(model, X, y, factors=(0.25, 0.5, 1.0, 2.0, 4.0), *, sample_weight
     >>> bool(model.gamma == model.widths_[model.width_scores_.argmax()])
     True
     """
+    if not hasattr(model, "_best_score"):
+        raise ValueError(
+            f"tune_width chooses the width of an LRVM or a JFSCL; got {type(model).__name__}. For other models, "
+            "compare evidence_ with EvidenceSearch, or scores with scikit-learn's GridSearchCV."
+        )
     if model.lam != "cv":
         raise ValueError(f"tune_width compares cross-validated paths and needs lam='cv'; got lam={model.lam!r}.")
     gated = isinstance(model, JFSCL)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import __version__
-from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PROBIT, SOFTMAX, Plan, Products, plan_of
+from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PAIRWISE, PROBIT, SOFTMAX, Plan, Products, plan_of
 
 WIDE = 100  # characters of a line of numbers
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -141,7 +141,8 @@ def _functions(plan: Plan) -> list[str]:
         found.append(_variance(plan))
     if plan.link == IDENTITY:
         return [*found, _regression(plan)]
-    return [*found, *([LOG_NORMAL] if plan.link == PROBIT else []), _classification(plan)]
+    helpers = {PROBIT: [LOG_NORMAL], PAIRWISE: [_pairwise(plan)]}
+    return [*found, *helpers.get(plan.link, []), _classification(plan)]
 
 
 def _input(plan: Plan) -> str:
@@ -212,7 +213,8 @@ def _variance(plan: Plan) -> str:
     return NAME_level[{block}];
 }}
 """
-    return f"""/* Variance of score k. */
+    what = "the difference between the scores of pair k of classes" if plan.link == PAIRWISE else "score k"
+    return f"""/* Variance of {what}. */
 static inline double NAME_variance(const double *phi, int k) {{
     double total = NAME_covariance[{block}][NAME_COLUMNS][NAME_COLUMNS];
     (void)k;
@@ -247,6 +249,7 @@ LOGARITHMS = {
     AGAINST_REST: "for (int c = 0; c < NAME_CLASSES; ++c)\n"
     "        z[c] = f[c] < 0.0 ? f[c] - log1p(exp(f[c])) : -log1p(exp(-f[c]));",
     PROBIT: "for (int c = 0; c < NAME_CLASSES; ++c) z[c] = NAME_log_normal(f[c]);",
+    PAIRWISE: "NAME_pairwise(phi, f, z);",
 }
 TWO_PROBITS = "z[0] = NAME_log_normal(-f[0]); z[1] = NAME_log_normal(f[0]);"
 
@@ -255,7 +258,7 @@ def _classification(plan: Plan) -> str:
     logarithms = TWO_PROBITS if plan.link == PROBIT and not plan.several else LOGARITHMS[plan.link]
     moderate = (
         f"for (int k = 0; k < NAME_SCORES; ++k) f[k] /= sqrt(1.0 + {plan.moderation!r} * NAME_variance(phi, k));\n    "
-        if plan.moderation
+        if plan.moderation and plan.link != PAIRWISE
         else ""
     )
     return f"""/* The position of the most probable class; the probabilities of all classes, unless NULL. */
@@ -271,6 +274,29 @@ static inline int NAME_predict(const double *x, double *probabilities) {{
         for (int c = 0; c < NAME_CLASSES; ++c) probabilities[c] /= total;
     }}
     return best;
+}}
+"""
+
+
+def _pairwise(plan: Plan) -> str:
+    return f"""/* Logarithms of unnormalised probabilities: -log sum_d exp((f_d - f_c) / sqrt(1 + moderation v_cd)). */
+static inline void NAME_pairwise(const double *phi, const double *f, double *z) {{
+    double away[NAME_CLASSES][NAME_CLASSES];
+    int pair = 0;
+    for (int c = 0; c < NAME_CLASSES; ++c) {{
+        away[c][c] = 0.0;
+        for (int d = c + 1; d < NAME_CLASSES; ++d, ++pair) {{
+            away[d][c] = (f[c] - f[d]) / sqrt(1.0 + {plan.moderation!r} * NAME_variance(phi, pair));
+            away[c][d] = -away[d][c];
+        }}
+    }}
+    for (int c = 0; c < NAME_CLASSES; ++c) {{
+        double top = 0.0, total = 0.0;
+        for (int d = 0; d < NAME_CLASSES; ++d)
+            if (away[c][d] > top) top = away[c][d];
+        for (int d = 0; d < NAME_CLASSES; ++d) total += exp(away[c][d] - top);
+        z[c] = -top - log(total);
+    }}
 }}
 """
 

@@ -11,7 +11,7 @@ from scipy.special import erfcx
 
 from .. import __version__
 from ..errors import choose
-from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PROBIT, Plan, Products, plan_of
+from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PAIRWISE, PROBIT, Plan, Products, plan_of
 
 EXTRA = 'ONNX needs the package onnx; install it with: pip install "smaller[export]"'
 OPSET, FORMAT = 17, 8  # of the operators, and of the file: old enough for the runtimes in use
@@ -180,6 +180,7 @@ def _classification(graph: Graph, plan: Plan) -> dict[str, tuple[str, list]]:
     phi = _columns(graph, plan)
     F = _scores(graph, plan, phi)
     if plan.moderation:
+        F = _differences(graph, plan, F) if plan.link == PAIRWISE else F
         grown = graph.add("Mul", _variances(graph, plan, phi), np.float64(plan.moderation))
         F = graph.add("Div", F, graph.add("Sqrt", graph.add("Add", grown, np.float64(1))))
     assert plan.classes is not None
@@ -187,6 +188,29 @@ def _classification(graph: Graph, plan: Plan) -> dict[str, tuple[str, list]]:
     place = graph.add("ArgMax", logs, axis=1, keepdims=0)
     label = graph.add("Gather", _labels(plan.classes), place, axis=0)
     return {"label": (label, ["n"]), "probabilities": (graph.add("Softmax", logs, axis=1), ["n", len(plan.classes)])}
+
+
+def _differences(graph: Graph, plan: Plan, F: str) -> str:
+    """f_a - f_b of the pairs (0, 1), (0, 2), ... of classes."""
+    k = len(plan.weights)
+    unit = np.eye(k)
+    return graph.add("MatMul", F, np.array([unit[a] - unit[b] for a in range(k) for b in range(a + 1, k)]).T)
+
+
+def _pairwise(graph: Graph, plan: Plan, away: str) -> str:
+    """-log sum_d exp(-(f_c - f_d)), the differences having been moderated."""
+    k = len(plan.weights)
+    pair = {(a, b): place for place, (a, b) in enumerate((a, b) for a in range(k) for b in range(a + 1, k))}
+    signs = np.zeros((k, len(pair), k))
+    for (a, b), place in pair.items():
+        signs[a, place, b], signs[b, place, a] = -1.0, 1.0
+    found = []
+    for sign in signs:
+        other = graph.add("MatMul", away, sign)
+        top = graph.add("ReduceMax", other, axes=[1], keepdims=1)
+        total = graph.add("ReduceSum", graph.add("Exp", graph.add("Sub", other, top)), np.array([1]), keepdims=1)
+        found.append(graph.add("Neg", graph.add("Add", top, graph.add("Log", total))))
+    return graph.add("Concat", *found, axis=1)
 
 
 def _logs(graph: Graph, plan: Plan, F: str) -> str:
@@ -198,6 +222,8 @@ def _logs(graph: Graph, plan: Plan, F: str) -> str:
         return graph.add(
             "Sub", graph.add("Min", F, np.float64(0)), graph.add("Log", graph.add("Add", away, np.float64(1)))
         )
+    if plan.link == PAIRWISE:
+        return _pairwise(graph, plan, F)
     if plan.link == PROBIT:
         return _log_normal(graph, F if plan.several else graph.add("Concat", graph.add("Neg", F), F, axis=1))
     return F

@@ -5,7 +5,8 @@
     v_k = (phi - c_k, 1)^T S_k (phi - c_k, 1)                  their variances, where the model knows them
 
 Regression predicts f with a variance of noise + v. Classification divides f by sqrt(1 + moderation v), makes logarithms
-of unnormalised probabilities of it by its link, and takes their softmax.
+of unnormalised probabilities of it by its link, and takes their softmax. The link "pairwise-softmax" divides the
+differences between the scores of two classes instead; v are then their variances, for the pairs (0, 1), (0, 2), ...
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Similarities(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """How sure the model is of its scores: one matrix for all of them, or one for each."""
+    """How sure the model is of its scores: one matrix for all of them, one for each, or one for each two classes."""
 
     center: np.ndarray  # (b, q)
     covariance: np.ndarray  # (b, q + 1, q + 1), the last row and column the intercept's
@@ -52,6 +53,7 @@ class Spread(NamedTuple):
 
 # What becomes of the scores; each name is a function of both writers.
 IDENTITY, LOGISTIC, SOFTMAX, AGAINST_REST, PROBIT = "identity", "logistic", "softmax", "against-rest", "probit"
+PAIRWISE = "pairwise-softmax"
 
 
 class Plan(NamedTuple):
@@ -185,11 +187,28 @@ def _relevance(model) -> dict[str, Any]:
     found = {"link": LOGISTIC if k == 1 else AGAINST_REST if apart else SOFTMAX}
     if not model.moderate:
         return found
+    if model.joint_covariance_.ndim == 2:
+        spread = Spread(model.center_[None], _pair_covariances(model, k, q))
+        return {"link": PAIRWISE, "spread": spread, "moderation": np.pi / 8}
     covariance = np.zeros((k, q + 1, q + 1))
     size = model.joint_covariance_.shape[1]
     covariance[:, :size, :size] = model.joint_covariance_
     spread = Spread(model.center_[None], covariance)
-    return {**found, "spread": spread, "moderation": float(np.pi / 8 * model._spread_factor(k))}
+    # A softmax of a model file that has no covariances between classes divides its scores one by one.
+    grown = 1.0 if k == 1 or apart else (k / (k - 1)) ** 2
+    return {**found, "spread": spread, "moderation": float(np.pi / 8 * grown)}
+
+
+def _pair_covariances(model, k: int, q: int) -> np.ndarray:
+    """Covariance of the differences between the weights of every two classes, (pairs, q + 1, q + 1)."""
+    joint = model.joint_covariance_
+    column, owner = model._weights()
+    if len(joint) > len(column):
+        column, owner = np.append(column, np.full(k, q)), np.append(owner, np.arange(k))
+    place = np.zeros((len(column), q + 1))
+    place[np.arange(len(column)), column] = 1.0
+    signs = [(owner == a).astype(float) - (owner == b) for a in range(k) for b in range(a + 1, k)]
+    return np.array([(sign[:, None] * place).T @ joint @ (sign[:, None] * place) for sign in signs])
 
 
 def _jeffreys(model) -> dict[str, Any]:
