@@ -111,7 +111,7 @@ def check_sizes(sample: Sample) -> None:
 def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
     """(phi - center)^T covariance (phi - center) + level of each row of the kept columns."""
     n, m = Phi.shape
-    variance = np.full(n, level)
+    variance = np.full(n, level, dtype=np.float64)
     for part in gen_batches(n, max(1, BLOCK_BYTES // (8 * max(1, m)))):
         rows = Phi[part].toarray() if sparse.issparse(Phi) else Phi[part]
         D = np.asarray(rows, dtype=np.float64) - center

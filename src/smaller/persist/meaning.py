@@ -330,6 +330,7 @@ POSITIVE_NUMBER = number(0.0, above=True)
 CLASSES = one_of("an array of at least two different labels", _labels)
 ESTIMATOR = one_of("a model", lambda value: isinstance(value, BaseEstimator))
 MULTICLASS = one_of("'multinomial' or 'ovr'", lambda value: value in ("multinomial", "ovr"))
+SWITCH = one_of("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 LABEL = one_of("a label", _is_label)
 PLACES = numbers(("columns",), low=0, integers=True)
 KEPT_BY_VARIANCE = Rule(lambda _: "different columns of coef_, among them all that are not 0", _support_by_variance)
@@ -371,7 +372,7 @@ RULES: dict[type, dict[str, Rule]] = {
     RVMClassifier: {
         "multiclass": MULTICLASS,
         "support_": KEPT_BY_VARIANCE,
-        "moderate": one_of("True or False", lambda value: isinstance(value, (bool, np.bool_))),
+        "moderate": SWITCH,
         "gamma_": numbers(("columns",), ("classes", "columns"), low=0.0),
         "center_": numbers(("kept",)),
         "joint_covariance_": Rule(lambda _: "symmetric matrices without negative variances", _joint_covariance),
@@ -410,6 +411,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Polynomial: {
         "n_inputs_": whole(1),
         "degree": Rule(lambda _: "a whole number of at least 1", _degree),
+        "interaction_only": SWITCH,
         "n_columns_": Rule(lambda _: "the number of products of the inputs", _products),
     },
     Kernel: {

@@ -149,6 +149,10 @@ class Reader:
         data, indices, indptr = (self.array(content[name], where) for name in ("data", "indices", "indptr"))
         matrix = SPARSE[content["class"]]((data, indices, indptr), shape=_sides(content["shape"]))
         matrix.check_format(full_check=True)
+        if not (indices.dtype.kind == indptr.dtype.kind == "i" and data.dtype.kind in "iuf"):
+            raise ValueError("a sparse matrix has places that are no whole numbers, or entries that are no numbers")
+        if not (np.array_equal(matrix.indices, indices) and np.array_equal(matrix.indptr, indptr)):
+            raise ValueError("a sparse matrix has places that do not fit its entries")
         matrix.indices, matrix.indptr = indices, indptr  # of the type that they were saved in
         return matrix
 
