@@ -52,6 +52,10 @@ BAD_DATA = {
     "no rows": (arguments(X[:0], Y[:0]), r"0 sample\(s\).*minimum of 1 is required"),
     "no columns": (arguments(X[:, :0]), r"0 feature\(s\).*minimum of 1 is required"),
     "y too long": (arguments(y=np.append(Y, 0)), rf"inconsistent numbers of samples: \[{N}, {N + 1}\]"),
+    "labels that cannot be sorted": (
+        arguments(y=np.array([None, 1] * (N // 2), dtype=object)),
+        "types that cannot be sorted together: NoneType, int; give all labels as numbers, or all as text",
+    ),
     "y missing": (arguments(y=None), "requires y to be passed"),
     "y with two columns": (arguments(y=np.column_stack([Y, Y])), "y should be a 1d array"),
     "y with NaN": (arguments(y=np.where(Y == 0, np.nan, Y)), "y contains NaN"),
@@ -123,7 +127,6 @@ BAD_SEARCHES = {
     "strengths in a list of words": ({"lams": ["a", "b"]}, "lams must be .*got|could not convert"),
     "eps above 1": ({"eps": 2.0}, "'eps' parameter of SMLRCV must be .*Got 2.0"),
     "one fold": ({"cv": 1}, r"'cv' parameter of SMLRCV must be an int in the range \[2, inf\).*Got 1"),
-    "more folds than samples of any class": ({"cv": 60}, "n_splits=60 cannot be greater than the number of members"),
     "folds in words": ({"cv": "five"}, "'cv' parameter of SMLRCV must be .*Got 'five'"),
     "no folds": ({"cv": []}, "cv .*at least one|no folds|no split"),
     "a fold without training rows": ({"cv": [(np.arange(0), np.arange(5))]}, r"minimum of 1 is required|empty"),

@@ -20,7 +20,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_sparsify_coefficients, parametrize_with_checks
 
 from smaller import (
     JCFO,
@@ -107,6 +107,9 @@ BOOSTED = [
 
 CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS, *EVIDENCE, *BOOSTED])
 
+# As constructed; all their checks together take minutes.
+LONG_CHECKS = parametrize_with_checks([SMLRCV(), LRVM(), JFSCL(), JCFO()])
+
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 
 
@@ -132,6 +135,24 @@ def data():
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     """check_estimator, dense and sparse, no expected failure; its toy data may prune everything or be separable."""
     check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore::smaller.errors.EmptyModelWarning",
+    "ignore::smaller.errors.ConvergenceWarning",
+    "ignore::smaller.errors.SmallClassWarning",
+)
+@pytest.mark.parametrize(LONG_CHECKS.args[0], list(LONG_CHECKS.args[1]), **LONG_CHECKS.kwargs)
+def test_scikit_learn_finds_nothing_to_object_to_in_slow_models_as_they_are_constructed(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning", "ignore::smaller.errors.SmallClassWarning")
+@pytest.mark.parametrize("model", [SMLRCV(), LRVM(), JFSCL()], ids=names)
+def test_searches_as_they_are_constructed_take_classes_smaller_than_their_folds(model):
+    """The one of scikit-learn's checks whose classes are so small."""
+    check_sparsify_coefficients(type(model).__name__, model)
 
 
 @pytest.mark.parametrize("model", CHECKED, ids=repr)

@@ -943,3 +943,21 @@ def test_several_targets_are_refused(data):
     X, y = data
     with pytest.raises(ValueError, match="y has several targets"):
         CostSensitive(KNeighborsClassifier()).fit(X, np.column_stack([y, y]))
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.RejectionWarning")
+@pytest.mark.parametrize("excess", [0.0, 5e-5])
+@pytest.mark.parametrize("aim", [0.0, 0.25, 1.0])
+def test_the_thresholds_found_can_be_given_to_reject(aim, excess):
+    """Those that accept all or nothing too, and those of rows whose sum is rounded to a little more than 1."""
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet([0.3, 0.3, 0.3], size=40) * (1 + excess)
+    P[:3] = [1 + excess, 0.0, 0.0]
+    y = rng.integers(3, size=40)
+    for found in (threshold_for_rate(P, aim), threshold_for_error(P, y, aim)):
+        assert_allclose((~reject(P, found.value)).mean(), found.coverage)
+
+
+def test_labels_that_cannot_be_compared_with_the_classes_are_refused():
+    with pytest.raises(ValueError, match=r"not among the classes, such as None; the classes are \[0, 1\]"):
+        threshold_for_error([[0.9, 0.1], [0.2, 0.8]], np.array([None, 1], dtype=object), 0.1)

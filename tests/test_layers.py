@@ -18,6 +18,7 @@ LAYERS = [
     {"objective", "evidence", "moves"},
     {"laplace", "accelerated", "scaled"},
     {"solvers"},
+    {"folds"},
     {"encoding", "selection", "posterior_evidence", "comparison", "decision"},
     {"distributed"},
     {"selecting"},

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import _fit_context, clone
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
@@ -18,6 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from .encoding import class_weights, one_hot, prediction_offset
 from .errors import ConvergenceWarning, Status, warn
 from .estimator import ClassificationModel, Sample
+from .folds import class_folds
 from .likelihoods import Multinomial
 from .selection import choose_strength, cross_validated_scores, in_folds
 from .solvers.blasso import BoostedPath, Moves, blasso
@@ -166,7 +166,7 @@ class BoostedModel(ClassificationModel):
             self.lams_, self.scores_ = np.zeros(0), np.zeros((1, 1))  # no move pays: nothing to choose from
             return [0] * len(walks)
         fold = _Fold(self, X, y, sample_weight, offset, classes, grids)
-        splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y)
+        splits = class_folds(self.cv, fold.X, fold.y, fold.weight)
         scores = cross_validated_scores(in_folds(fold, splits, self.n_jobs))
         parts = np.split(scores, np.cumsum([len(grid) for grid in grids])[:-1], axis=1)
         best = [choose_strength(part, self.rule) for part in parts]
@@ -250,7 +250,7 @@ class _Fold:
         self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        part = clone(self.model)
+        part, train = clone(self.model), train[self.weight[train] > 0]
         X, y = _safe_split(part, self.X, self.y, train)
         sample, classes = part._labelled_sample(X, y, self.weight[train], self._offset(train, y))
         together = len(self.grids) == 1

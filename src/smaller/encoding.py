@@ -36,7 +36,14 @@ def _distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             place = np.zeros(high - low + 1, dtype=np.intp)
             place[found] = np.arange(len(found))
             return (found + low).astype(y.dtype), place[places]
-    return np.unique(y, return_inverse=True)
+    try:
+        return np.unique(y, return_inverse=True)
+    except TypeError:
+        types = sorted({type(label).__name__ for label in y.tolist()})
+        raise ValueError(
+            f"The labels y are of types that cannot be sorted together: {', '.join(types)}; give all labels as "
+            "numbers, or all as text, and replace or drop missing ones."
+        ) from None
 
 
 def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:

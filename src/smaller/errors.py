@@ -22,6 +22,10 @@ class RejectionWarning(UserWarning):
     """A target of the reject option cannot be met: every sample will be rejected."""
 
 
+class SmallClassWarning(UserWarning):
+    """A class has too few samples for the folds of cross-validation: there are fewer folds, or one without it."""
+
+
 class FitInterrupted(RuntimeError):  # noqa: N818 (it is not the fit's error)
     """The cluster that a fit ran on is gone; ``model`` is the model after the last pass over the data, or None."""
 
@@ -107,6 +111,7 @@ __all__ = [
     "FitInterrupted",
     "ModelFileError",
     "RejectionWarning",
+    "SmallClassWarning",
     "Status",
     "choose",
     "warn",

@@ -52,7 +52,8 @@ class LRVM(Selector, BoostedModel):
         Which point of the path is taken: the best in cross-validation, the best on ``X_val, y_val`` (given to ``fit``),
         or the one that belongs to a strength.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer is stratified folds. ``StratifiedShuffleSplit(1)`` holds one part out.
+        As in scikit-learn; an integer is stratified folds, fewer where the smallest class has fewer samples.
+        ``StratifiedShuffleSplit(1)`` holds one part out.
     rule : {"min", "1se"}, default="min"
         The best mean score, or the strongest prior within one standard error of it.
     scoring : {"log-loss", "accuracy"}, default="log-loss"
@@ -209,7 +210,8 @@ class JFSCL(InputSelector, BoostedModel):
         Which point of the path is taken: the best in cross-validation, the best on ``X_val, y_val`` (given to ``fit``),
         or the one that belongs to a strength.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer is stratified folds. ``StratifiedShuffleSplit(1)`` holds one part out.
+        As in scikit-learn; an integer is stratified folds, fewer where the smallest class has fewer samples.
+        ``StratifiedShuffleSplit(1)`` holds one part out.
     rule : {"min", "1se"}, default="1se"
         The best mean score, or the strongest prior within one standard error of it, which keeps fewer inputs.
     scoring : {"log-loss", "accuracy"}, default="log-loss"

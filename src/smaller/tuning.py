@@ -13,7 +13,6 @@ from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _safe_split
@@ -24,6 +23,7 @@ from .device import checked_tensor, columns_of, rows_of
 from .distributed import is_lazy, null_of
 from .encoding import centred_offset, split, split_sparsely
 from .estimator import Sample
+from .folds import class_folds
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
 from .objective import Posterior
 from .selection import choose_strength, cross_validated_scores, in_folds, strength_grid
@@ -162,7 +162,7 @@ class SMLRCV(SparseMultinomialModel):
         The smallest strength as a fraction of the largest; by default 1e-2 when there are more columns than samples,
         else 1e-3.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer is stratified folds.
+        As in scikit-learn; an integer is stratified folds, fewer where the smallest class has fewer samples.
     rule : {"min", "1se"}, default="min"
         The best mean score, or the strongest prior within one standard error of it.
     scoring : str or callable, default=None
@@ -273,7 +273,7 @@ class SMLRCV(SparseMultinomialModel):
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
         grid = _grid(objective, self.lams, self.eps)
         fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
-        splits = check_cv(self.cv, fold.y, classifier=True).split(fold.X, fold.y, groups)
+        splits = class_folds(self.cv, fold.X, fold.y, fold.sample_weight, groups)
         values, missed = zip(*in_folds(fold, splits, self.n_jobs), strict=True)
         scores = cross_validated_scores(list(values))
         best = choose_strength(scores, self.rule)
@@ -312,6 +312,7 @@ class _Fold:
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
         """The scores, and how those fits ended that did not reach their certificate."""
+        train = train if self.sample_weight is None else train[self.sample_weight[train] > 0]
         part = self._single_model(train)
         X, y = self._split(train)
         sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))

@@ -68,7 +68,14 @@ def positions(y, classes: np.ndarray) -> np.ndarray:
     """Where each label stands among the classes."""
     y = column_or_1d(y)
     order = np.argsort(classes)
-    found = np.clip(np.searchsorted(classes, y, sorter=order), 0, len(classes) - 1)
+    try:
+        found = np.clip(np.searchsorted(classes, y, sorter=order), 0, len(classes) - 1)
+    except TypeError:  # labels of types that cannot be compared
+        known = classes.tolist()
+        strange = next(label for label in y.tolist() if label not in known)
+        raise ValueError(
+            f"y has labels that are not among the classes, such as {strange!r}; the classes are {known}."
+        ) from None
     codes = order[found]
     unknown = classes[codes] != y
     if np.any(unknown):
@@ -206,4 +213,14 @@ def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
     given = float(value) if isinstance(value, Real) else np.nan
     if not (0 < given < 1 or (given == 0 and ends[0]) or (given == 1 and ends[1])):
         raise ValueError(f"{name} must be a fraction between 0 and 1; got {value!r}.")
+    return given
+
+
+def threshold(value) -> float:
+    """A least probability, 0 to 1 (as far as rows of P sum to 1); or an infinity, which accepts all or none."""
+    given = number("threshold", value)
+    if not (0 <= given <= 1 + SUM_TOLERANCE or np.isinf(given)):
+        raise ValueError(
+            f"threshold must be a fraction between 0 and 1; got {value!r}. (-inf rejects nothing, inf everything.)"
+        )
     return given

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
+from ..folds import class_folds
 from . import checks
 from .wrapper import Wrapper, thawed
 
@@ -38,7 +38,7 @@ def held_out(wrapper, inner, X, y, sample_weight, routed, cv, n_jobs) -> HeldOut
         P = within._raw(X) if isinstance(within, Wrapper) else checks.probabilities(within.predict_proba(X))
         return HeldOut(P, codes, weight)
     X, y = indexable(X, y)
-    splits = list(check_cv(cv, y, classifier=True).split(X, y))
+    splits = class_folds(cv, X, np.asarray(y), weight)
     folds = Parallel(n_jobs=n_jobs)(
         delayed(_fold)(clone(base), X, y, train, test, fit_params, inner.classes_) for train, test in splits
     )

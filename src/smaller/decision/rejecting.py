@@ -48,7 +48,7 @@ class Rejecting(Rejectable):
         What ``predict`` returns for a rejected sample. "auto" is -1 for numbers (one less than the least class if that
         is negative) and "reject" for strings.
     cv : int, splitter or iterable, default=5
-        Folds for rate and error; an integer is stratified folds.
+        Folds for rate and error; an integer is stratified folds, fewer where the smallest class has fewer samples.
     n_jobs : int, default=None
         Folds fitted side by side.
 

@@ -65,7 +65,8 @@ def reject(P, threshold: float) -> np.ndarray:
     ----------
     P : array-like of shape (n_samples, n_classes)
     threshold : float
-        Least probability of an accepted decision. A sample that just reaches it is accepted.
+        Least probability of an accepted decision. A sample that just reaches it is accepted. The ``value`` of
+        :func:`threshold_for_rate` and :func:`threshold_for_error` is one: -inf rejects nothing, inf everything.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def reject(P, threshold: float) -> np.ndarray:
     >>> reject([[0.9, 0.1], [0.6, 0.4]], threshold=0.7).tolist()
     [False, True]
     """
-    return checks.probabilities(P).max(axis=1) < checks.fraction("threshold", threshold)
+    return checks.probabilities(P).max(axis=1) < checks.threshold(threshold)
 
 
 def threshold_for_rate(P, rate: float, *, sample_weight=None) -> Threshold:
