@@ -316,6 +316,16 @@ def test_the_hazard_of_the_normal_distribution_far_out():
     assert_allclose(far, [1e8, 1e4 + 1e-4, 0.0, 0.0], rtol=1e-12)
 
 
+def test_the_curvature_of_the_probit_keeps_its_digits_at_any_score():
+    """q (q + x) with q = phi / Phi loses all digits far below 0, where it is 1 - 1/x^2 + 6/x^4."""
+    x = np.array([-1e300, -1e8, -1e5, -100.1, -99.9, 40.0, 1e4])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curvature = Probit().curvature(x[:, None], np.ones(len(x)), 0, 0)
+    near = 1 - 1 / x[3:5] ** 2 + 6 / x[3:5] ** 4
+    assert_allclose(curvature, [1.0, 1.0, 1 - 1e-10, *near, 0.0, 0.0], rtol=1e-10, atol=1e-300)
+
+
 # -- the pieces
 
 

@@ -14,6 +14,7 @@ from smaller.basis import Kernel
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.scaled import ScaledPosterior
 from smaller.solvers import scalings
+from smaller.solvers.scalings import _hessian
 from smaller.synthetic import make_gaussians
 
 KERNELS = {
@@ -325,6 +326,18 @@ def test_too_few_rounds_are_said():
     with pytest.warns(ConvergenceWarning, match="JCFO: stopped after 1 iterations"):
         model = JCFO(0.05, 0.01, max_iter=1, tol=1e-12).fit(X, y)
     assert model.status_ == "unsettled"
+
+
+def test_differences_of_a_scaling_next_to_zero_do_not_leave_its_bound():
+    """A root is taken of scalings: below zero there is nothing to evaluate."""
+
+    def value(v):
+        assert v[0] >= 0
+        return v @ v, 2 * v
+
+    v = np.array([1e-12, -1.0])
+    H = _hessian(value, v, np.arange(2), np.array([True, False]))
+    assert_allclose(H, 2 * np.eye(2), rtol=1e-6)
 
 
 @pytest.mark.parametrize("basis", ["linear", "quadratic", "precomputed", Kernel(lambda A, B: A @ B.T)])

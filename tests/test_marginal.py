@@ -419,3 +419,16 @@ def test_independent_references(name):
 def test_a_step_that_rounding_swallows_does_not_lead_to_strength_zero(f):
     """At a rough accuracy the fixed point may be hit to the last bit while it is enclosed from one side only."""
     assert np.isfinite(marginal._Search().step(3.0, f, np.ones(2)))
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.ConvergenceWarning", "ignore::smaller.errors.EmptyModelWarning")
+@pytest.mark.parametrize("seed", range(70, 82))
+def test_single_steps_stay_finite_where_rows_are_wrong_with_certainty(seed):
+    """Large offsets: most rows have no curvature, and one row may have nearly all of it."""
+    rng = np.random.default_rng(seed)
+    X, y, offset = rng.standard_normal((12, 2)), np.arange(12) % 2, 10.0 ** (3 + seed % 4) * rng.standard_normal(12)
+    model = SBMLR(solver="component-wise", max_iter=50).fit(X, y, offset=offset)
+    assert np.isfinite(model.coef_).all()
+    F = X @ model.coef_[0] + model.intercept_[0] + offset
+    value = np.logaddexp(0.0, F).sum() - F[y == 1].sum() + model.lam_ * np.abs(model.coef_[0] * X.std(axis=0)).sum()
+    assert_allclose(model.objective_, value, rtol=1e-9)

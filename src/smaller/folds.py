@@ -34,21 +34,21 @@ def _number(wanted: int, y: np.ndarray) -> int:
     if len(several) < 2:
         raise ValueError(
             f"Cross-validation needs two samples of each of at least two classes; y has {len(y)} samples of "
-            f"{len(classes)} classes, and {len(several)} of these with two samples or more. Give more samples, or choose "
-            "without cross-validation (SBMLR, or a number for the strength or the threshold)."
+            f"{len(classes)} classes, and {len(several)} of these with two samples or more. Give more samples, or "
+            "choose without cross-validation (SBMLR, or a number for the strength or the threshold)."
         )
     fewest = int(several.min())
     if single:
         warn(
             f"Class {single[0]!r}{' and others have' if len(single) > 1 else ' has'} one sample only: the fold of "
-            "cross-validation that holds it out has no such class to train on. Merge or drop such classes if they do not "
-            "matter.",
+            "cross-validation that holds it out has no such class to train on. Merge or drop such classes if they do "
+            "not matter.",
             SmallClassWarning,
         )
     if fewest < wanted:
         warn(
-            f"The smallest class of several samples has {fewest}, so that cross-validation has {fewest} folds instead of "
-            f"{wanted}; cv=StratifiedKFold({wanted}) keeps {wanted}, some of which hold out no sample of that class.",
+            f"The smallest class of several samples has {fewest}, so that cross-validation has {fewest} folds instead "
+            f"of {wanted}; cv=StratifiedKFold({wanted}) keeps {wanted}, some of which hold out none of that class.",
             SmallClassWarning,
         )
     return min(wanted, fewest)

@@ -15,6 +15,8 @@ from scipy.special import erfcx, log_ndtr
 
 from . import _core
 
+FAR = -100.0  # a signed score of the probit likelihood below which its series is more exact than its formula
+
 
 class Multinomial:
     """-log p(Y | F) = sum_i s_i [ log sum_c exp F_ic - sum_c Y_ic F_ic ]        Krishnapuram et al. 2005, eq. (2).
@@ -106,9 +108,10 @@ class Probit:
         return np.where(Y > 0, -hazard(P), hazard(P))
 
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
-        """s q (q + P), q = phi(P) / Phi(P); between 0 and s."""
-        q = hazard(P[:, 0])
-        return s * np.clip(q * (q + P[:, 0]), 0.0, 1.0)
+        """s q (q + P), q = phi(P) / Phi(P); between 0 and s. Far below 0, where q + P loses all digits, 1 - 1 / P^2."""
+        near, inverse = np.maximum(P[:, 0], FAR), 1.0 / np.minimum(P[:, 0], FAR)
+        q, square = hazard(near), inverse * inverse
+        return s * np.where(P[:, 0] > FAR, np.clip(q * (q + near), 0.0, 1.0), 1.0 - square + 6.0 * square * square)
 
 
 def hazard(x: np.ndarray) -> np.ndarray:

@@ -217,7 +217,7 @@ def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
 
 
 def threshold(value) -> float:
-    """A least probability: between 0 and 1 (as far as rows of P sum to 1), or an infinity, which accepts all or none."""
+    """A least probability, 0 to 1 (as far as rows of P sum to 1); or an infinity, which accepts all or none."""
     given = number("threshold", value)
     if not (0 <= given <= 1 + SUM_TOLERANCE or np.isinf(given)):
         raise ValueError(

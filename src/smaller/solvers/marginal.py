@@ -34,6 +34,7 @@ PASSES_PER_FIT = 5  # passes that the fits may take on average, so that a user c
 UNSURE = 3.0  # times the root of its accuracy: so far off may log(N) of a rough fit be, which has weights to shed
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
 EXACTLY = partial(newton, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
+LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
 
 
@@ -243,13 +244,17 @@ def _single_step(problem: Posterior, point: Point, row: int, klass: int) -> tupl
     """Newton's step on one weight, its intercept following; halved until the regularised loss falls."""
     d, l1, old, G = problem.design.d, problem.l1[row, klass], point.W[row, klass], point.G[row, klass]
     slope = G + l1 * np.sign(old) if old else np.sign(G) * (abs(G) - l1)
-    omega = problem.likelihood.curvature(point.P, problem.s, klass, klass)
+    # Rows that are wrong with great confidence have no curvature: the step would be too long to be halved.
+    wrong = LEAST_CURVATURE * problem.s * np.abs(point.P[:, klass] - problem.Y[:, klass])
+    omega = np.maximum(problem.likelihood.curvature(point.P, problem.s, klass, klass), wrong)
     K = problem.design.gram(omega, np.array([row, d] if problem.design.intercept else [row]))
     follow = -K[0, 1] / K[1, 1] if len(K) > 1 and K[1, 1] > 0 else 0.0
     curvature = K[0, 0] + follow * K[0, -1] if len(K) > 1 else K[0, 0]
+    # Without any curvature the loss does not change, and the prior leads to 0.
+    full = slope / max(curvature, LEAST_CURVATURE * K[0, 0]) if K[0, 0] > 0 else old
     D = np.zeros_like(point.W)
     for length in 0.5 ** np.arange(40):
-        new = old - length * slope / max(curvature, np.finfo(float).tiny)
+        new = old - length * full
         D[row, klass] = -old if old * new < 0 else new - old
         if len(K) > 1:
             D[d, klass] = follow * D[row, klass]

@@ -95,7 +95,7 @@ def _polished(value: Callable, v: np.ndarray, free: int, within: float) -> np.nd
         if before <= within:
             break
         try:
-            step = cho_solve(cho_factor(_hessian(value, v, moving), check_finite=False), -G[moving])
+            step = cho_solve(cho_factor(_hessian(value, v, moving, bounded), check_finite=False), -G[moving])
         except LinAlgError:
             break
         new = v.copy()
@@ -109,13 +109,15 @@ def _polished(value: Callable, v: np.ndarray, free: int, within: float) -> np.nd
     return v
 
 
-def _hessian(value: Callable, v: np.ndarray, moving: np.ndarray) -> np.ndarray:
-    """By central differences of the exact gradient."""
+def _hessian(value: Callable, v: np.ndarray, moving: np.ndarray, bounded: np.ndarray) -> np.ndarray:
+    """By differences of the exact gradient, central ones where the bound 0 leaves room for them."""
     H = np.empty((len(moving), len(moving)))
     for row, j in enumerate(moving):
-        step = np.zeros_like(v)
-        step[j] = 1e-5 * max(abs(v[j]), 1e-3)
-        H[row] = (value(v + step)[1] - value(v - step)[1])[moving] / (2 * step[j])
+        step = 1e-5 * max(abs(v[j]), 1e-3)
+        above, below = v.copy(), v.copy()
+        above[j] += step
+        below[j] = max(v[j] - step, 0.0) if bounded[j] else v[j] - step
+        H[row] = (value(above)[1] - value(below)[1])[moving] / (above[j] - below[j])
     return (H + H.T) / 2
 
 
