@@ -185,7 +185,8 @@ class VarianceModel(Selector, RegressionModel):
         if "relevance_vectors_" in self.__dict__:
             self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         self.gamma_ = np.zeros(sample.design.d)
-        self.gamma_[fit.rows] = 1 / fit.alpha / unit**2
+        with np.errstate(over="ignore"):  # a prior so flat that its variance is beyond all numbers has the largest
+            self.gamma_[fit.rows] = np.minimum(1 / fit.alpha / unit**2, np.finfo(float).max)
         noise = float(fit.noise) * target_unit**2
         # About the means of the columns the weights and the intercept are independent.
         level = noise / columns.total if sample.design.intercept else 0.0

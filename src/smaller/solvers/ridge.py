@@ -57,7 +57,7 @@ class Ridge:
         largest = self.values.max(initial=0.0)
         keep = self.values > 1e-14 * max(1, len(G)) * largest
         self.values, self.vectors = self.values[keep], self.vectors[:, keep]
-        self.left = objective.total - design.intercept  # degrees of freedom of the target
+        self.left = max(objective.total - design.intercept, 1.0)  # degrees of freedom of the target
         self.well_posed = (
             not self.wide
             and bool(keep.all())
@@ -79,7 +79,7 @@ class Ridge:
         else:
             w = self.vectors @ (c * np.sqrt(self.values) / (self.values + strength)) / self.unit
         alive = w != 0
-        spent = float((self.values / (self.values + strength)).sum()) / max(self.left, 1.0)
+        spent = float((self.values / (self.values + strength)).sum()) / self.left
         return Start(self.rows[alive], w[alive], center - float(o.mean[self.rows] @ w), spent)
 
     def _coordinates(self, centred: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ import time
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq, qr
 
 from ..design import as_design
 from ..errors import Status
@@ -35,8 +35,10 @@ EXACT = 1e-16  # mean square of the residual, relative to that of the targets, b
 ROUNDING = 1e-28  # mean square below which a residual is nothing but rounding
 GOAL, INNER = 1e-12, 1e-10  # relative duality gaps: of a lasso that is done early, and of the lasso at one lam
 SMALLEST = 1e-12  # lam at which the lasso core is still used
-NEWTON_STEPS = 200  # of one lasso
+NEWTON_STEPS = 50  # of one lasso
+ATTEMPTS = 5  # at a closed form, without columns of the wrong sign
 PATIENCE = 10  # lassos in a row without a smaller gap, after which rounding leaves nothing to gain
+WINDOW = 100  # ridge regressions without gain after which nothing more is expected
 FARTHEST = 1e250  # a given lam, in units of the targets, is between this and its reciprocal
 UNITS = 1e100  # of the targets, which a prior with a unit of its own can bear
 
@@ -104,6 +106,10 @@ class TypeOne:
     def mean_square(self, U: np.ndarray) -> float:
         """Of a residual."""
         return float((U * U).sum()) / (self.k * self.n)
+
+    def interpolates(self, point: Point) -> bool:
+        """Whether lam is learned and held at its floor, for the columns fit the targets."""
+        return self.lam is None and self.mean_square(point.U) <= self.floor
 
     def at(self, X: np.ndarray, dual: np.ndarray | None = None) -> Point:
         """All that is known at X, from a fresh residual; `dual` is a further point at which a gap may be read."""
@@ -240,6 +246,14 @@ class Notes:
         seconds = time.perf_counter() - self.began
         self.steps.append(Step(point.value, point.violation, point.gap, int(np.count_nonzero(point.size)), seconds))
 
+    def idle(self) -> bool:
+        """Whether the last steps gained nothing in the objective but rounding, and little in the violation."""
+        if len(self.steps) <= WINDOW:
+            return False
+        then, now = self.steps[-1 - WINDOW], self.steps[-1]
+        gained = then.objective - now.objective > 1e-13 * abs(now.objective) or now.support < then.support
+        return not gained and now.violation > 0.9 * then.violation
+
 
 def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes) -> tuple[Point, Status, int]:
     """Ridge regressions with gamma_j = 1 / h'(x_j^2), until the weights are stationary over all columns.
@@ -255,10 +269,10 @@ def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes
         if simpler is not None:
             point = simpler
             notes.add(point)
-        if point.missed <= tol:
+        if point.missed <= tol or (objective.interpolates(point) and point.residuals.max() <= tol) or notes.idle():
             break
         point = objective.at(objective.step(point))
-    if objective.lam is None and objective.mean_square(point.U) <= objective.floor:
+    if objective.interpolates(point):
         return point, Status.INTERPOLATES, n_iter
     return point, Status.CONVERGED if point.missed <= tol else Status.UNSETTLED, n_iter
 
@@ -279,12 +293,12 @@ def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes)
         n_iter += max(1, found.n_iter)
         tried = [objective.at(found.weights), *_closed_form(objective, found.weights)]
         best = min(tried, key=lambda each: each.gap)
-        idle = 0 if best.gap < 0.9 * point.gap else idle + 1
+        idle = 0 if best.gap < 0.99 * point.gap else idle + 1
         # The objective of the square-root lasso falls with every lasso, its gap need not.
-        if best.value <= point.value or best.gap < point.gap:
+        if best.gap < point.gap or (best.value <= point.value and point.gap > tol):
             point = best
             notes.add(point)
-        if objective.lam is not None and idle:
+        if idle and (objective.lam is not None or point.gap <= tol):
             break
     n_iter = min(n_iter, max_iter)
     square = objective.mean_square(point.U)
@@ -295,41 +309,54 @@ def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes)
 
 
 def _closed_form(objective: TypeOne, X: np.ndarray) -> list[Point]:
-    """The best weights with the support and the signs of these, if they exist.
-
-    With G the products of the columns kept and S the signs, x = G^-1 (Phi^T y - sigma S), sigma = lam / 2. Where lam is
-    learned, sigma = |u| / sqrt(n), u = r + sigma v, r what least squares leaves and v = Phi G^-1 S, so that
-    sigma^2 (n - |v|^2) = |r|^2.
-    """
+    """The best weights on the support of these with their signs, without columns that would change sign, if any."""
     rows = np.flatnonzero(X)
-    if not 0 < len(rows) <= len(objective.T):
-        return []
-    signs = np.sign(X[rows])
+    for _ in range(ATTEMPTS):
+        rows = rows[_independent(objective.Phi[:, rows] * np.abs(X[rows, 0]))]
+        if not len(rows):
+            break
+        found, dual = _solved_on(objective, rows, np.sign(X[rows]))
+        if found is None:
+            break
+        if dual is not None:  # weights that vanish with lam are 0 but for rounding
+            found[np.abs(found) <= 1e-10 * np.abs(found).max()] = 0.0
+        wrong = (np.sign(found[:, 0]) != np.sign(X[rows, 0])) & (found[:, 0] != 0)
+        if not wrong.any():
+            moved = np.zeros_like(X)
+            moved[rows] = found
+            return [objective.at(moved, dual)]
+        rows = rows[~wrong]
+    return []
+
+
+def _independent(B: np.ndarray) -> np.ndarray:
+    """Columns of which none is, up to rounding, a combination of others; the longest first, in their order."""
+    if not B.shape[1]:
+        return np.arange(0)
+    norms = np.sqrt((B * B).sum(axis=0))
+    R, order = qr(B, mode="r", pivoting=True)
+    depth = np.abs(np.diag(R)) / norms[order[: min(B.shape)]]
+    return np.sort(order[: min(B.shape)][depth > 1e-8])
+
+
+def _solved_on(objective: TypeOne, rows: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """The weights of independent columns, the signs S given, and a dual point where they fit the targets exactly.
+
+    With G the columns' products, x = G^-1 (Phi^T y - sigma S), sigma = lam / 2. Where lam is learned, sigma = |u| /
+    sqrt(n), u = r + sigma v, r what least squares leaves and v = Phi G^-1 S, so that sigma^2 (n - |v|^2) = |r|^2.
+    """
     G, C = objective.problem.products(rows)
-    try:
-        least, tilt = np.split(cho_solve(cho_factor(G, check_finite=False), np.hstack([C, signs])), 2, axis=1)
-    except LinAlgError:
-        return []
-    Phi = objective.Phi[:, rows]
-    v = Phi @ tilt
-    sigma, dual = 0.0, None
+    least, tilt = np.split(_solve(G, np.hstack([C, signs])), 2, axis=1)
     if objective.lam is not None:
-        sigma = objective.lam / 2
-    else:
-        r, left = objective.T - Phi @ least, objective.n - float(v[:, 0] @ v[:, 0])
-        square = float(r[:, 0] @ r[:, 0])
-        if left <= 0:
-            return []
-        if square > EXACT * objective.n:
-            sigma = float(np.sqrt(square / left))
-        else:
-            dual = 0.5 * v
-    found = least - sigma * tilt
-    if (np.sign(found) != signs).any() or not np.isfinite(found).all():
-        return []
-    moved = np.zeros_like(X)
-    moved[rows] = found
-    return [objective.at(moved, dual)]
+        return least - objective.lam / 2 * tilt, None
+    Phi = objective.Phi[:, rows]
+    r, v = objective.T - Phi @ least, Phi @ tilt
+    square, left = float((r * r).sum()), objective.n - float((v * v).sum())
+    if left <= 0:
+        return None, None
+    if square <= EXACT * objective.n:
+        return least, 0.5 * v
+    return least - np.sqrt(square / left) * tilt, None
 
 
 def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_iter: int) -> Solution:
@@ -340,7 +367,7 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     """
     if evidence.yy == 0:
         return _constant(evidence, prior, lam, tol)
-    unit = float(np.sqrt(evidence.variance))
+    unit = float(np.sqrt(evidence.yy / (evidence.k * degrees(evidence))))
     scaled, power = evidence.scaled(unit), degree(prior)
     inner = prior if lam is None or power is not None else InUnits(prior, _bearable(prior, unit))
     size = unit ** (2.0 - (power or 0.0))  # the unit of lam
