@@ -136,6 +136,8 @@ class VarianceModel(Selector, RegressionModel):
 
     def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
         fit, columns, d = solution.extra["fit"], evidence.columns, sample.design.d
+        unit = columns.unit[fit.rows]
+        gamma = variances_of(fit.alpha, unit)
         W = solution.weights[:, 0] if sample.y.ndim == 1 else solution.weights
         free = np.zeros(W.shape[1:])[()]
         self._keep(
@@ -143,12 +145,11 @@ class VarianceModel(Selector, RegressionModel):
             W[:d].T.copy(),
             (W[d].copy() if sample.y.ndim > 1 else float(W[d])) if sample.design.intercept else free,
         )
-        unit = columns.unit[fit.rows]
         self.support_ = fit.rows.copy()
         if "relevance_vectors_" in self.__dict__:
             self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         self.gamma_ = np.zeros(sample.design.d)
-        self.gamma_[fit.rows] = 1 / (fit.alpha * unit**2)
+        self.gamma_[fit.rows] = gamma
         noise = float(fit.noise)
         # About the means of the columns the weights and the intercept are independent.
         level = noise / columns.total if sample.design.intercept else 0.0
@@ -160,6 +161,18 @@ class VarianceModel(Selector, RegressionModel):
         if sample.design.d and not len(fit.rows):
             warn(f"{type(self).__name__} kept no column: it predicts the mean of the targets.", EmptyModelWarning)
         return self
+
+
+def variances_of(alpha: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """1 / (alpha unit^2): of the weights in the units of the data, refused where no number can hold them."""
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        gamma = 1 / (np.sqrt(alpha) * unit) ** 2
+    if not (np.isfinite(gamma) & (gamma > 0)).all():
+        raise ValueError(
+            "the variances of the weights, the square of the targets' size over that of a column, are beyond the range "
+            "of floating-point numbers; rescale X or y."
+        )
+    return gamma
 
 
 def target_offset(offset, shape: tuple[int, ...]) -> np.ndarray:
