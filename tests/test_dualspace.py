@@ -10,7 +10,7 @@ from reference_cases import case
 from scipy import sparse
 from scipy.fft import idct
 from scipy.optimize import linprog, minimize
-from scipy.special import expit
+from scipy.special import expit, log_softmax, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
@@ -737,19 +737,53 @@ def test_the_classifier_goes_down_to_a_stationary_point(m, alpha):
     assert model.score(X, y) > 0.5
 
 
-def test_the_objective_of_theorem_three():
-    """psi(x) + 1/2 sum x^2 / gamma + 1/2 log|I + Phi Gamma Phi^T / 4|, at the model's own x and gamma."""
-    X, y = clusters(n=80, m=2, p=5)
-    model = TypeIIClassifier(fit_intercept=False, tol=1e-12).fit(X, y)
-    p = expit(X @ model.coef_[0])
-    psi = -np.log(np.where(y == 1, p, 1 - p)).sum()
-    S, x, gamma = model.support_, model.coef_[0], model.gamma_
-    logdet = np.linalg.slogdet(np.eye(80) + (X * gamma) @ X.T / 4)[1]
-    assert model.objective_ == pytest.approx(psi + 0.5 * (x[S] ** 2 / gamma[S]).sum() + 0.5 * logdet, rel=1e-6)
-    z = np.diag(X.T @ np.linalg.inv(4 * np.eye(80) + (X * gamma) @ X.T) @ X)
-    assert_allclose(gamma[S], np.abs(x[S]) / np.sqrt(z[S]), rtol=1e-3)
-    slope = X.T @ (p - y)
-    assert_allclose(slope[S], -np.sqrt(z[S]) * np.sign(x[S]), rtol=1e-3)
+def classifier_judged(model, X, y, weight=None, strengths=None):
+    """The objective of Theorem 3 or 5 at the model's x and gamma, and the violation of its conditions, anew."""
+    weight = np.ones(len(y), dtype=int) if weight is None else weight
+    m = len(model.classes_)
+    X, y = np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    F = X @ model.coef_.T + model.intercept_
+    Y = (y[:, None] == model.classes_).astype(float)
+    if m == 2:
+        F = np.column_stack([np.zeros(len(F)), F[:, -1]])
+    P = softmax(F, axis=1)
+    a1, a2, c = strengths or (0.5, 4.0 if m == 2 else 2.0, 0.5)
+    value, slopes = -float((Y * log_softmax(F, axis=1)).sum()), X.T @ (P - Y)
+    slopes = slopes[:, 1:] if m == 2 else slopes
+    Phi, worst = X - X.mean(axis=0) * model.fit_intercept, 0.0
+    for x, gamma, slope in zip(model.coef_[-slopes.shape[1] :], np.atleast_2d(model.gamma_), slopes.T, strict=True):
+        S, kept = a2 * np.eye(len(X)) + (Phi * gamma) @ Phi.T, x != 0
+        z = np.einsum("ij,ij->j", Phi, np.linalg.solve(S, Phi))
+        value += a1 * (x[kept] ** 2 / gamma[kept]).sum() + c * np.linalg.slogdet(S)[1]
+        penalty = 2 * np.sqrt(a1 * c * z)
+        missed = np.where(kept, np.abs(slope + penalty * np.sign(x)), np.maximum(np.abs(slope) - penalty, 0)) / penalty
+        worst = max(worst, float(missed.max()))
+    return value, worst
+
+
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [None, (0.05, 0.5)])
+def test_the_classifiers_objective_and_violation_are_those_of_what_it_returns(m, intercept, alpha):
+    """psi(x) + 1/2 sum x^2 / gamma + 1/2 log|4 I + Phi Gamma Phi^T|, constants included; a weight of 2 is two rows."""
+    X, y = clusters(n=80, m=m, p=6)
+    weight = np.random.default_rng(0).integers(0, 3, 80)
+    for given in (None, weight):
+        model = TypeIIClassifier(alpha=alpha, fit_intercept=intercept).fit(X, y, sample_weight=given)
+        value, violation = classifier_judged(model, X, y, given, None if alpha is None else (*alpha, 1.0))
+        assert model.status_ == "converged"
+        assert model.objective_ == pytest.approx(value, rel=1e-9)
+        assert model.violation_ == pytest.approx(violation, rel=1e-2, abs=1e-8)
+        assert violation <= 1e-4
+
+
+def test_a_classifier_that_is_stopped_says_how_far_it_was():
+    X, y = clusters(n=80, m=2, p=6)
+    with pytest.warns(ConvergenceWarning, match="reweightings"):
+        model = TypeIIClassifier(max_iter=3).fit(X, y)
+    assert model.status_ == "unsettled"
+    assert model.violation_ == pytest.approx(classifier_judged(model, X, y)[1], rel=1e-6)
+    assert model.violation_ > 1e-4
 
 
 def test_no_relevance_vector_machine_has_a_lower_objective():
@@ -761,7 +795,7 @@ def test_no_relevance_vector_machine_has_a_lower_objective():
     Phi = machine.basis_.transform(X)[:, machine.support_] * np.sqrt(machine.gamma_[machine.support_])
     Phi -= Phi.mean(axis=0)
     x = minimize(_posterior, np.zeros(Phi.shape[1] + 1), (Phi, y), jac=True, method="BFGS").x
-    bound = _posterior(x, Phi, y)[0] + 0.5 * np.linalg.slogdet(np.eye(Phi.shape[1]) + Phi.T @ Phi / 4)[1]
+    bound = _posterior(x, Phi, y)[0] + 0.5 * np.linalg.slogdet(4 * np.eye(len(Phi)) + Phi @ Phi.T)[1]
     assert model.objective_ < bound
 
 

@@ -123,6 +123,12 @@ class TypeIRegressor(VarianceModel):
             self.dual_gap_ = float(solution.gap)
         return self
 
+    @staticmethod
+    def _variances(alpha: np.ndarray, unit: np.ndarray) -> np.ndarray:
+        """1 / (alpha unit^2); a prior so flat that its variance is beyond all numbers has the largest of them."""
+        with np.errstate(over="ignore"):
+            return np.minimum(1 / alpha / unit**2, np.finfo(float).max)
+
     def _check_intervals(self) -> None:
         """Warn of a model from a file of version 0.1, which took the trade-off parameter for a variance."""
         if not hasattr(self, "lambda_"):
@@ -259,7 +265,8 @@ class TypeIIClassifier(Selector, ClassificationModel):
     fit_intercept : bool, default=True
         The intercept is free; columns are centred inside the penalty.
     tol : float, default=1e-8
-        Relative decrease of the objective at which the fit is done.
+        Relative decrease of the objective, without its constant, at which the fit is done; ``violation_`` is then at
+        most the square root of this.
     max_iter : int, default=200
         Reweightings.
 
@@ -269,8 +276,13 @@ class TypeIIClassifier(Selector, ClassificationModel):
         As in :class:`SMLR`.
     gamma_ : ndarray of shape (n_columns,) or (n_classes, n_columns)
     objective_ : float
+        The above, with all constants; the sample weights are counts of samples in the size of the determinant. For
+        Theorem 3 it exceeds minus the logarithm of the bound by half of log|4 I|, or log|2 I| for each class.
     dual_gap_ : float
         Of the last L1 problem.
+    violation_ : float
+        Largest violation of the conditions of a minimum, over all columns, relative to the slope of the penalty, which
+        is that at the variances returned.
     n_iter_ : int
     history_ : list of float
         The objective after each step; it never rises.
@@ -367,16 +379,15 @@ class TypeIIClassifier(Selector, ClassificationModel):
         gamma = (best.gamma / unit[:, None] ** 2).T
         self.gamma_ = gamma[0].copy() if len(classes) == 2 else gamma.copy()
         self.objective_, self.history_, self.n_iter_ = best.value, values, len(values)
-        self.dual_gap_, self.violation_ = best.solution.gap, best.solution.violation
+        self.dual_gap_, self.violation_ = best.solution.gap, best.violation
         self.__dict__.pop("relevance_vectors_", None)
         if hasattr(sample.basis, "centers_"):
             self.relevance_vectors_ = sample.basis.centers_[self.support_]
-        settled = len(values) > 1 and values[-2] - values[-1] <= self.tol * abs(values[-1])
-        self.status_ = "converged" if settled else "unsettled"
-        if not settled:
+        self.status_ = "converged" if best.settled else "unsettled"
+        if not best.settled:
             warn(
-                f"TypeIIClassifier stopped after {len(values)} reweightings (max_iter) while the objective still fell; "
-                "raise max_iter, or raise tol.",
+                f"TypeIIClassifier stopped after {len(values)} reweightings (max_iter) while the objective still fell, "
+                f"at a violation of {best.violation:.1e}; raise max_iter, or raise tol.",
                 ConvergenceWarning,
             )
         if sample.design.d and not len(self.support_):

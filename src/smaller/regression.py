@@ -170,8 +170,23 @@ class VarianceModel(Selector, RegressionModel):
                 ConvergenceWarning,
             )
 
+    @staticmethod
+    def _variances(alpha: np.ndarray, unit: np.ndarray) -> np.ndarray:
+        """1 / (alpha unit^2): of the weights in the units of the data, refused where no number can hold them."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            gamma = 1 / (np.sqrt(alpha) * unit) ** 2
+        if not (np.isfinite(gamma) & (gamma > 0)).all():
+            raise ValueError(
+                "The variances of the weights, the square of the targets' size over that of a column, are beyond the "
+                "range of floating-point numbers; rescale X or y."
+            )
+        return gamma
+
     def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
         fit, columns, d = solution.extra["fit"], evidence.columns, sample.design.d
+        target_unit = solution.extra.get("unit", 1.0)  # in which the fit is told
+        unit = columns.unit[fit.rows] / target_unit
+        gamma = self._variances(fit.alpha, unit)
         W = solution.weights[:, 0] if sample.y.ndim == 1 else solution.weights
         free = np.zeros(W.shape[1:])[()]
         self._keep(
@@ -179,14 +194,11 @@ class VarianceModel(Selector, RegressionModel):
             W[:d].T.copy(),
             (W[d].copy() if sample.y.ndim > 1 else float(W[d])) if sample.design.intercept else free,
         )
-        target_unit = solution.extra.get("unit", 1.0)  # in which the fit is told
-        unit = columns.unit[fit.rows] / target_unit
         self.support_ = fit.rows.copy()
         if "relevance_vectors_" in self.__dict__:
             self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
         self.gamma_ = np.zeros(sample.design.d)
-        with np.errstate(over="ignore"):  # a prior so flat that its variance is beyond all numbers has the largest
-            self.gamma_[fit.rows] = np.minimum(1 / fit.alpha / unit**2, np.finfo(float).max)
+        self.gamma_[fit.rows] = gamma
         noise = float(fit.noise) * target_unit**2
         # About the means of the columns the weights and the intercept are independent.
         level = noise / columns.total if sample.design.intercept else 0.0

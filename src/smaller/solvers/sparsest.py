@@ -113,6 +113,8 @@ class TypeTwoStep(NamedTuple):
     prior: Laplace
     gamma: np.ndarray
     value: float
+    violation: float  # of the conditions of a minimum, with the penalties that belong to these very variances
+    settled: bool
 
 
 def penalised_logistic(
@@ -131,20 +133,34 @@ def penalised_logistic(
     """
     a1, a2, c = strengths
     W, values = objective.start(), []
+    # As many samples as the weights count: one of weight 2 is two. Left out of what is compared with the tolerance.
+    constant = c * objective.k * columns.total * float(np.log(a2))
+    penalty = _tangent(columns, gamma, strengths)
     for _ in range(max_iter):
-        z = np.column_stack([_sharpness(columns, column, a2) for column in gamma.T])
-        prior = Laplace(1.0, 2 * np.sqrt(a1 * c * z) * unit[:, None])
-        solution = newton(objective.with_prior(prior), W, 1e-9, 200)
+        solution = newton(objective.with_prior(Laplace(1.0, penalty * unit[:, None])), W, 1e-9, 200)
         W = solution.weights
         size = np.abs(W[: len(gamma)]) * unit[:, None]
-        gamma = np.sqrt(a1 / (c * z)) * size
+        gamma = 2 * a1 * size / penalty
         value = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
         value += a1 * float((size**2 / np.where(gamma > 0, gamma, 1.0)).sum())
         value += c * sum(_log_determinant(columns, column, a2) for column in gamma.T)
         values.append(value)
-        if len(values) > 1 and values[-2] - value <= tol * abs(value):
+        penalty = _tangent(columns, gamma, strengths)
+        prior = Laplace(1.0, penalty * unit[:, None])
+        settled = len(values) > 1 and values[-2] - value <= tol * abs(value)
+        violation = objective.with_prior(prior).violation(W) if settled or len(values) == max_iter else np.inf
+        settled = settled and violation <= np.sqrt(tol)
+        if settled:
             break
-    return TypeTwoStep(solution, prior, gamma, value), values
+    values = [value + constant for value in values]
+    return TypeTwoStep(solution, prior, gamma, values[-1], violation, settled), values
+
+
+def _tangent(columns: Columns, gamma: np.ndarray, strengths: tuple[float, float, float]) -> np.ndarray:
+    """2 sqrt(a1 c z_j), (d, k): the strengths of the L1 penalty that bounds the objective's and touches it at gamma."""
+    a1, a2, c = strengths
+    z = np.column_stack([_sharpness(columns, column, a2) for column in gamma.T])
+    return 2 * np.sqrt(a1 * c * z)
 
 
 def _reduced(columns: Columns, gamma: np.ndarray, a2: float) -> tuple[np.ndarray, np.ndarray]:
@@ -178,6 +194,6 @@ def _sharpness(columns: Columns, gamma: np.ndarray, a2: float) -> np.ndarray:
 
 
 def _log_determinant(columns: Columns, gamma: np.ndarray, a2: float) -> float:
-    """log|I + Phi Gamma Phi^T / a2|: what is left out is constant, and would count repeated samples."""
+    """log|I + Phi Gamma Phi^T / a2|: the rest of log|a2 I + Phi Gamma Phi^T| is constant."""
     kept, H = _reduced(columns, gamma, a2)
     return float(np.linalg.slogdet(H)[1]) if len(kept) else 0.0

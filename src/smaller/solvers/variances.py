@@ -30,7 +30,7 @@ FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhu
 ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
 LONGEST = 5.0  # step in the logarithm of a variance
 OUT = 1e-8  # of the largest variance: where the slope of f at 0 is taken
-EXACT = 1e-11  # relative duality gap of the lassos; of rows, their last relative change
+EXACT = 1e-11  # relative duality gap of the lassos; that of rows ends at ten times this change
 ENTER = 16  # columns that may be let in again at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a column is let in with, and how often that is repeated
 
@@ -127,7 +127,7 @@ class Problem:
             state = self.state(rows, size / weight[rows], noise)
             new = np.sqrt(state.square)
             largest = new.max(initial=0.0)
-            done = np.abs(new - size).max(initial=0.0) <= tol * largest
+            done = np.abs(new - size).max(initial=0.0) <= 10 * tol * largest
             alive = new > ZERO * largest
             rows, size, mean = rows[alive], new[alive], state.mean[alive]
             if done:
