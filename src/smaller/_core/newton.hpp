@@ -515,9 +515,9 @@ private:
                 const double *p = &kept.P[l * n], *po = &kept.P[other * n];
                 for (size_t i = 0; i < n; ++i) weight[i] = other == l ? q[l * n + i] : -D.s[i] * p[i] * po[i];
                 block.assign((end - begin) * (to - from), 0.0);
-                X.cross({&left[begin], end - begin}, {&column[from], to - from}, all && other == l, weight.data(), block.data(), to - from);
+                X.cross({left.data() + begin, end - begin}, {column.data() + from, to - from}, all && other == l, weight.data(), block.data(), to - from);
                 for (size_t r = begin; r < end; ++r)
-                    std::copy_n(&block[(r - begin) * (to - from)], to - from, &H[rows[r] * a + from]);
+                    std::copy_n(block.data() + (r - begin) * (to - from), to - from, H.data() + rows[r] * a + from);
                 for (size_t r = begin; r < end && D.intercept; ++r) border[rows[r] * k + other] = X.dot(left[r], weight.data());
                 for (size_t e = from; e < to && D.intercept && all && other != l; ++e) border[e * k + l] = X.dot(column[e], weight.data());
             }
