@@ -9,6 +9,7 @@ CONSTRAINTS ?=
 ARGS ?=
 PAPER ?=
 QUICK ?=
+SANITIZE ?=
 
 PY := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
@@ -22,20 +23,26 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-slow test-gpu test-oldest test-sdist lint format docs bench reproduce clean FORCE
+.PHONY: help demo test test-pure test-slow test-gpu test-oldest test-sdist test-sanitized test-core coverage lint format docs bench reproduce clean FORCE
 
 help:  ## show this list
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
 
 demo: $(STAMPS)/package $(STAMPS)/extra-cli $(STAMPS)/extra-report  ## fit sparse models to real data and leave a report on each
 	$(PY) -m smaller demo $(ARGS)
 
 # Each pytest worker gets one thread, so that the workers do not fight for the cores.
-test test-slow test-gpu bench: export OMP_NUM_THREADS := 1
-test test-slow test-gpu bench: export OPENBLAS_NUM_THREADS := 1
+test test-pure test-slow test-gpu test-core coverage bench: export OMP_NUM_THREADS := 1
+test test-pure test-slow test-gpu test-core coverage bench: export OPENBLAS_NUM_THREADS := 1
 
 test: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests
 	$(PY) -m pytest -n auto $(ARGS)
+
+MODEL_TESTS := $(patsubst %,tests/test_%.py,accelerated adaptive bad_input bounds contract decision dualspace gated \
+	invariance jcfo marginal memmap models objective persist relevance solvers strengths)
+
+test-pure: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests of the models on the NumPy twins of the compiled core
+	SMALLER_PURE=1 $(PY) -m pytest -n auto $(or $(ARGS),$(MODEL_TESTS))
 
 test-slow: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests that take minutes
 	$(PY) -m pytest -n auto -m slow $(ARGS) || [ $$? -eq 5 ]  # 5: no test is marked slow
@@ -56,6 +63,22 @@ test-sdist: $(STAMPS)/base  ## build the source archive, install it in an enviro
 	$(MAKE) --no-print-directory VENV=.venv-sdist .venv-sdist/stamps/extra-test
 	.venv-sdist/bin/python -m pip install -q --no-deps --force-reinstall build/sdist/smaller-*.tar.gz
 	cd build/sdist/smaller-*/ && "$(CURDIR)/.venv-sdist/bin/python" -m pytest -n auto $(ARGS)
+
+# The libraries of the sanitizers must be the first that Python loads; what Python itself never frees is no leak of ours.
+CORE_TESTS := tests/test_kernels.py tests/test_solvers.py tests/test_objective.py
+SANITIZERS = $(if $(SANITIZE),env ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	LD_PRELOAD="$$(for name in libasan libubsan libstdc++; do $${CXX:-c++} -print-file-name=$$name.so; done | xargs)")
+
+test-sanitized:  ## run the tests of the compiled core under address and undefined-behaviour sanitizers (GCC)
+	SMALLER_REQUIRE_COMPILED=1 $(MAKE) --no-print-directory test-core VENV=.venv-sanitized SANITIZE=1
+
+test-core: $(STAMPS)/package $(STAMPS)/extra-wheel-test
+	$(SANITIZERS) $(PY) -m pytest $(CORE_TESTS) $(ARGS)
+
+coverage: $(STAMPS)/package $(STAMPS)/extra-test  ## measure which statements and branches the tests reach, for each sub-package
+	rm -rf build/coverage && mkdir -p build/coverage
+	$(PY) -m pytest -n auto --cov --cov-report=json:build/coverage/report.json $(ARGS)
+	$(PY) .ci/coverage.py build/coverage/report.json
 
 lint: $(STAMPS)/extra-lint  ## check style and types
 	$(PY) -m ruff check .
@@ -87,7 +110,8 @@ ALIVE := $(shell [ ! -e $(STAMPS)/busy ] && [ "$$(cat $(STAMPS)/venv 2>/dev/null
 	&& $(PY) -c 'import pip' 2>/dev/null && echo yes)
 
 REQUIREMENTS = $(PY) -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
-	table = {"build": project["build-system"]["requires"], "run": project["project"]["dependencies"]}; \
+	table = {"build": project["build-system"]["requires"], "run": project["project"]["dependencies"], \
+		"wheel-test": project["tool"]["cibuildwheel"]["test-requires"]}; \
 	table.update(project["project"]["optional-dependencies"]); \
 	print(*sum((table[name] for name in sys.argv[1:]), []), sep="\n")'
 
@@ -132,8 +156,9 @@ $(STAMPS)/package: $(CORE) CMakeLists.txt $(STAMPS)/base
 	@echo "Building smaller"
 	@rm -rf $(VENV)/lib/python3*/site-packages/smaller $(VENV)/lib/python3*/site-packages/smaller-*.dist-info \
 		$(VENV)/lib/python3*/site-packages/_smaller_editable*
-	@$(PY) -m pip install -q --no-deps --no-build-isolation --config-settings=build-dir=$(VENV)/build -e .
-	@$(PY) -c 'from smaller._core import COMPILED; print("The compiled core is in place." if COMPILED else \
+	@$(PY) -m pip install -q --no-deps --no-build-isolation --config-settings=build-dir=$(VENV)/build \
+		$(if $(SANITIZE),--config-settings=cmake.define.SMALLER_SANITIZE=ON) -e .
+	@$(SANITIZERS) $(PY) -c 'from smaller._core import COMPILED; print("The compiled core is in place." if COMPILED else \
 		"Note: the compiled core was not built, so NumPy does its work, more slowly. This shows why:\n" \
 		"  rm -f $(VENV)/stamps/package; SMALLER_REQUIRE_COMPILED=1 make test")'
 	@touch $@

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_the_compiled_core_is_what_runs():
     if not os.environ.get("SMALLER_REQUIRE_COMPILED"):
         pytest.skip("SMALLER_REQUIRE_COMPILED is not set, so the NumPy twins may stand in for the compiled core")
     assert _core.COMPILED is True
+
+
+@pytest.mark.parametrize(("value", "expected"), [("1", False), ("0", _core.COMPILED), ("", _core.COMPILED)])
+def test_the_twins_can_be_chosen_and_do_not_warn_then(value, expected):
+    code = "from smaller import SMLR, _core; _core.PURE and SMLR(0.1).fit([[0], [1]], [0, 1]); print(_core.COMPILED)"
+    command = [sys.executable, "-W", "error", "-c", code]
+    environment = {**os.environ, "SMALLER_PURE": value}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(expected)
 
 
 @pytest.mark.parametrize("pattern", [MACHINE_PATH, REGISTRY], ids=["machine paths", "registry addresses"])

@@ -63,7 +63,7 @@ struct Dense {
                 std::copy_n(column(right.column[e]) + first, rows, &plain[e * ROWS]);
             for (size_t c = 0; c < left.count; c += PANEL) {
                 const size_t from = same ? c : 0;
-                products(&weighted[c * ROWS], ROWS, std::min(PANEL, left.count - c), &plain[from * ROWS], ROWS,
+                products(weighted.data() + c * ROWS, ROWS, std::min(PANEL, left.count - c), plain.data() + from * ROWS, ROWS,
                          right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
             }
         }

@@ -13,6 +13,7 @@ NEWTON, ROUNDS, LOOSE = 100, 60, 1e-2
 LOG_2PI = float(np.log(2 * np.pi))
 
 
+@np.errstate(all="ignore")  # as compiled arithmetic is
 def sequential(X, C, total, yy, alpha, noise, floor, tol, aligned, max_steps):
     """Tipping & Faul (2003) on a working set: add or re-estimate the column that raises the log evidence most.
 
@@ -84,7 +85,9 @@ def _posterior(G, C, alpha, active, noise):
 
 
 def _best_step(G, k, alpha, active, posterior, noise, alike):
-    """Column, gain and new precision of the best step (eqs. 18-21)."""
+    """Column, gain and new precision of the best step (eqs. 18-21); without columns there is none."""
+    if not len(alpha):
+        return 0, -np.inf, np.inf
     Sigma, mu, s, Q = posterior
     variance = np.diag(Sigma)
     s, q2 = s.copy(), (Q**2).sum(axis=1)
@@ -95,9 +98,8 @@ def _best_step(G, k, alpha, active, posterior, noise, alike):
     dependent = s * noise <= DEPENDENT * np.diag(G)
     near = (G[:, active] ** 2 >= (alike * np.outer(unit, unit[active])) ** 2).any(axis=1)
     near[active] = False
-    with np.errstate(divide="ignore", invalid="ignore"):
-        new = np.where(theta > 0, s * s / theta, np.inf)
-        gain = _level(new, s, q2, k) - _level(alpha, s, q2, k)
+    new = np.where(theta > 0, s * s / theta, np.inf)
+    gain = _level(new, s, q2, k) - _level(alpha, s, q2, k)
     gain[near | (np.isinf(alpha) & ((theta <= 0) | dependent))] = -np.inf
     leaving = np.isfinite(alpha) & (theta <= 0)
     j = int(np.argmax(np.where(leaving, gain, -np.inf) if leaving.any() else gain))
@@ -118,6 +120,7 @@ def _noise_by_em(G, C, total, yy, alpha, active, posterior, noise, floor):
     return max(floor, (max(misfit, 0.0) + noise * k * determined) / (k * total))
 
 
+@np.errstate(all="ignore")  # as compiled arithmetic is
 def climb(X, C, total, yy, coarse, precisions, noises, alpha, follow, floor, tol, aligned, max_steps):
     """The best model on the columns X (n, w), from the one most correlated with the targets, where a start has none.
 
@@ -148,11 +151,18 @@ def climb(X, C, total, yy, coarse, precisions, noises, alpha, follow, floor, tol
 def _first(X, C, noise):
     """Precisions with the column most correlated with the targets in, at its best."""
     norm, k = (X * X).sum(axis=0), C.shape[1]
-    alpha, ratio = np.full(X.shape[1], np.inf), (C * C).sum(axis=1) / norm / (noise * k)
-    j = int(np.argmax(ratio))
-    if ratio[j] > 1:
-        alpha[j] = norm[j] / noise / (ratio[j] - 1)
+    alpha, (j, top) = np.full(X.shape[1], np.inf), _largest((C * C).sum(axis=1), norm)
+    ratio = top / (noise * k)
+    if ratio > 1:
+        alpha[j] = norm[j] / noise / (ratio - 1)
     return alpha
+
+
+def _largest(square, norm):
+    """Where square / norm is largest, and how large: 0 without columns, or where every square is 0."""
+    ratio = np.divide(square, norm, out=np.zeros(len(norm)), where=square > 0)
+    j = int(np.argmax(ratio)) if len(ratio) else 0
+    return j, ratio[j] if len(ratio) else 0.0
 
 
 def _climbed(problem, model, options, best):
@@ -225,6 +235,7 @@ def _exchanged(X, C, alpha, noise):
             yield start
 
 
+@np.errstate(all="ignore")  # as compiled arithmetic is
 def logistic(
     X, y, s, offset, level, coarse, precisions, weights, alpha, v, follow, tol, change, near, aligned, max_steps
 ):
@@ -269,9 +280,10 @@ def _published(X, data, tol, near, aligned, max_steps):
     alpha, v = np.full(X.shape[1], np.inf), np.zeros(X.shape[1] + 1)
     centred = X - s @ X / s.sum() if level > 0 else X
     norm, c = s @ centred**2, (s * (2 * y - 1)) @ centred
-    j = int(np.argmax(c * c / norm))
-    v[j] = SCORE * c[j] / norm[j]
-    alpha[j] = 1 / v[j] ** 2
+    j, top = _largest(c * c, norm)
+    if top > 0:
+        v[j] = SCORE * c[j] / norm[j]
+        alpha[j] = 1 / v[j] ** 2
     for _ in range(max_steps):
         before = np.isfinite(alpha)
         _, v, omega, target = _mode(X, data, alpha, v, near)
