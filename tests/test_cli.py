@@ -749,7 +749,7 @@ ODD = {
     "one text": (
         "a,y\n?,0\n" + "".join(f"{i},{i % 2}\n" for i in range(50)),
         "fit odd.csv",
-        "'a' (numbers but for '?')",
+        "'a' 1. Fit with --impute",
     ),
     "infinite": ("a,y\ninf,0\n" + "1,0\n2,1\n" * 9, "fit odd.csv", "infinite, of 19 rows: 'a' 1."),
     "text now": (

@@ -21,7 +21,12 @@ ModelFile = Annotated[Path, typer.Argument(help="A file that smaller fit wrote."
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
 SameTarget = Annotated[str | None, option("The column with the truth; by default the target of fit.", "--target", "-t")]
 Ignore = Annotated[list[str] | None, option("A column to leave out; may be repeated.")]
-Categorical = Annotated[list[str] | None, option("A column of numbers that are names; may be repeated.")]
+Categorical = Annotated[list[str] | None, option("A column of codes: each value is a category; may be repeated.")]
+Numeric = Annotated[
+    list[str] | None,
+    option("A column of numbers: other texts count as missing, and it may number rows; may be repeated."),
+]
+Decimal = Annotated[str | None, option("The decimal mark, '.' or ','; by default told by the table.")]
 Impute = Annotated[bool, typer.Option("--impute", help="For missing values, the median or the most frequent text.")]
 Standardize = Annotated[bool, typer.Option(help="Measure the prior in standard deviations; weights stay per unit.")]
 Task = Annotated[str | None, option(f"{CLASSIFICATION} or {REGRESSION}; by default told by the target.")]

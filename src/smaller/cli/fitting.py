@@ -17,7 +17,20 @@ from ..tables import FRAMES
 from ..tables.formulas import write_csv
 from . import models, options
 from .application import app, check_place, check_task
-from .arguments import Categorical, DataFile, Ignore, Impute, ModelFile, SameTarget, Standardize, Target, Task, option
+from .arguments import (
+    Categorical,
+    DataFile,
+    Decimal,
+    Ignore,
+    Impute,
+    ModelFile,
+    Numeric,
+    SameTarget,
+    Standardize,
+    Target,
+    Task,
+    option,
+)
 from .terminal import complain, say, show, working
 
 
@@ -32,13 +45,15 @@ def fit(
     task: Task = None,
     standardize: Standardize = True,
     categorical: Categorical = None,
+    numeric: Numeric = None,
+    decimal: Decimal = None,
     ignore: Ignore = None,
     impute: Impute = False,
 ) -> None:
     """Fit a model to a table and save it."""
     check_task(task)
     check_place(output, data)
-    table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
+    table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
     fitted = models.fit(table, model, task, Settings(lam, basis, standardize), data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")

@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from .. import persist
-from ..errors import ModelFileError
+from ..errors import ModelFileError, choose
 from ..ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
 from ..report.paths import worth_a_path
 from ..strengths import training_path
 from ..tables import Columns, Table, read_table
-from .terminal import working
+from .terminal import say, working
 
 SPARSE_BELOW = 0.1  # of the weights: fewer are saved as a sparse matrix
 
@@ -68,6 +68,8 @@ def _check(fitted: Fitted) -> None:
     texts = [fitted.columns.names, *fitted.columns.categories.values()]
     if len(inputs) != p or not all(isinstance(text, str) for part in texts for text in part):
         raise ValueError(f"its columns are not the {p} inputs of the model")
+    if not all(isinstance(text, str) for part in fitted.columns.missing.values() for text in part):
+        raise ValueError("what counts as missing is not text")
     if not all(isinstance(value, (str, float)) for value in fitted.columns.fill.values()):
         raise ValueError("values to impute are neither numbers nor text")
     if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
@@ -80,6 +82,19 @@ def read(path: Path, what: str = "Reading", **wanted: Any) -> Table:
     """A table, with progress."""
     with working(f"{what} {path.name}") as tick:
         return read_table(path, progress=tick, **wanted)
+
+
+def read_to_fit(path: Path, target: str, categorical, numeric, decimal: str | None, ignore, impute: bool) -> Table:
+    """A table to learn from; what its columns were read as is said where their values do not show it."""
+    if decimal is not None:
+        choose("--decimal", decimal, (".", ","))
+    table = read(
+        path, target=target, categorical=categorical or (), numeric=numeric or (), decimal=decimal,
+        ignore=ignore or (), impute=impute,
+    )  # fmt: skip
+    for sentence in table.columns.told():
+        say(sentence)
+    return table
 
 
 def fit(table: Table, name: str | None, task: str | None, settings: Settings, source: str) -> Fitted:

@@ -28,7 +28,20 @@ from ..tables.formulas import write_csv
 from ..tuning import path as strength_path
 from . import models
 from .application import app, check_place, check_task
-from .arguments import Categorical, DataFile, Ignore, Impute, ModelFile, SameTarget, Standardize, Target, Task, option
+from .arguments import (
+    Categorical,
+    DataFile,
+    Decimal,
+    Ignore,
+    Impute,
+    ModelFile,
+    Numeric,
+    SameTarget,
+    Standardize,
+    Target,
+    Task,
+    option,
+)
 from .terminal import grid, say, working
 
 
@@ -40,13 +53,15 @@ def compare(
     jobs: Annotated[int, typer.Option(help="Fits side by side; -1 for all processors.")] = -1,
     standardize: Standardize = True,
     categorical: Categorical = None,
+    numeric: Numeric = None,
+    decimal: Decimal = None,
     ignore: Ignore = None,
     impute: Impute = False,
     task: Task = None,
 ) -> None:
     """Cross-validate every suitable model and advise."""
     check_task(task)
-    table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
+    table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
     task = task or task_of(table.y)
     tried = candidates(task, table.X, standardize)
     with working(f"Comparing {len(tried)} models", total=folds * len(tried)) as tick, models.quiet():
@@ -78,6 +93,8 @@ def path(
     output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
     standardize: Standardize = True,
     categorical: Categorical = None,
+    numeric: Numeric = None,
+    decimal: Decimal = None,
     ignore: Ignore = None,
     impute: Impute = False,
     task: Task = None,
@@ -85,7 +102,7 @@ def path(
     """Show which columns enter as the prior weakens: the path of SMLR, or of LaplaceRegressor for numbers."""
     check_task(task)
     check_place(output, data)
-    table = models.read(data, target=target, categorical=categorical or (), ignore=ignore or (), impute=impute)
+    table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
     task = task or task_of(table.y)
     follow = strength_path if task == CLASSIFICATION else laplace_path
     with working(f"Following {strengths} strengths"):

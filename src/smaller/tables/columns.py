@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .kinds import as_numbers
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -22,12 +24,21 @@ class Columns:
     fill : dict
         What stands for a missing value: a number, or a text.
     target : str or None
+    commas : list of str
+        Columns whose numbers have a decimal comma.
+    missing : dict
+        For columns of numbers, the texts that stand for a missing value beside the usual words.
+    remarks : dict
+        What a column was read as, in words, where its values do not show it; also of columns that were left out.
     """
 
     names: list[str]
     categories: dict[str, list[str]] = field(default_factory=dict)
     fill: dict[str, Any] = field(default_factory=dict)
     target: str | None = None
+    commas: list[str] = field(default_factory=list)
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    remarks: dict[str, str] = field(default_factory=dict)
 
     def texts(self, name: str) -> list[str]:
         """The texts of a column that have an input of their own."""
@@ -41,6 +52,20 @@ class Columns:
         for name in self.names:
             found += [f"{name}={text}" for text in self.texts(name)] if name in self.categories else [name]
         return found
+
+    def numbers(self, column) -> np.ndarray:
+        """A column of numbers from a file, words for a missing value being NaN; a ValueError has any other text."""
+        if is_number(column):
+            return column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return as_numbers(column, column.name in self.commas, frozenset(self.missing.get(column.name, ())))
+
+    def told(self, names: Sequence[str] | None = None) -> list[str]:
+        """The remarks as sentences: one for all columns that were read alike."""
+        alike: dict[str, list[str]] = {}
+        for name, remark in self.remarks.items():
+            if names is None or name in names:
+                alike.setdefault(remark, []).append(name)
+        return [f"Column{'s' if len(named) > 1 else ''} {listed(named)}: {remark}." for remark, named in alike.items()]
 
     def as_notes(self) -> dict[str, Any]:
         """Plain values to keep beside a model."""
@@ -60,7 +85,9 @@ class Reading(NamedTuple):
 
     target: str | None = None
     columns: Columns | None = None  # those of a model, where there is one
-    categorical: Sequence[str] = ()  # numbers that are names
+    categorical: Sequence[str] = ()  # codes: numbers that stand for categories
+    numeric: Sequence[str] = ()  # numbers, whatever else the column has or looks like
+    decimal: str | None = None  # the mark, where the user has said it
     ignore: Sequence[str] = ()
     impute: bool = False
     progress: Callable[[int], None] = lambda rows: None

@@ -1,0 +1,127 @@
+"""What the texts of a column are: numbers, numbers with a decimal comma, words for a missing value, dates, or text."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+# Words for a missing value that programs and people write, in lower case. pandas knows some of them by itself.
+MISSING = frozenset(
+    [
+        *("", "?", "??", "-", "--", "---", "–", "—", ".", "..", "...", "*"),
+        *(
+            "na",
+            "n/a",
+            "n.a.",
+            "n.a",
+            "n. a.",
+            "#n/a",
+            "#na",
+            "<na>",
+            "nan",
+            "null",
+            "nil",
+            "none",
+            "n/d",
+            "n.d.",
+            "nd",
+        ),
+        *("missing", "unknown", "not available", "not applicable", "k.a.", "k. a."),
+        *("#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"),
+    ]
+)
+NUMBER, DOTTED = "number", "number with a decimal point"
+COMMA, COMMA_OR_THOUSANDS, THOUSANDS = "decimal comma", "comma before three digits", "thousands separators"
+DATE, ABSENT, TEXT = "date", "missing", "text"
+WRITTEN_AS_NUMBER = (NUMBER, DOTTED, COMMA, COMMA_OR_THOUSANDS, THOUSANDS)
+
+PATTERNS = {
+    COMMA_OR_THOUSANDS: r"[+-]?[1-9]\d{0,2},\d{3}",
+    COMMA: r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?",
+    THOUSANDS: r"[+-]?\d{1,3}(?:(?:,\d{3})+(?:\.\d*)?|(?:\.\d{3})+(?:,\d*)?|(?:[ '\u00a0\u202f]\d{3})+(?:[.,]\d*)?)",
+}
+_DAY, _MONTH, _YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:1[5-9]|2\d)\d\d"
+_NAME = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]m)?(?: ?(?:z|utc|[+-]\d\d:?\d\d))?"
+_DATES = (
+    rf"{_YEAR}-{_MONTH}(?:-{_DAY})?|{_YEAR}([/.]){_MONTH}\1{_DAY}",
+    rf"{_DAY}([-/.]){_MONTH}\2(?:{_YEAR}|\d\d)|{_MONTH}([-/.]){_DAY}\3(?:{_YEAR}|\d\d)",
+    rf"{_DAY}[ .-]+{_NAME}[ ,-]*(?:{_YEAR}|\d\d)|{_NAME} {_DAY},? {_YEAR}|{_NAME}[ -]{_YEAR}",
+)
+DATES = rf"(?:(?:{'|'.join(_DATES)})(?:[t ]+{_TIME})?|{_TIME})"
+
+TEXTS_KEPT = 2_000  # different texts of a column that are remembered
+
+
+def kinds_of(texts) -> np.ndarray:
+    """What each of these texts is; `texts` is a pandas Series of text."""
+    import pandas as pd
+
+    plain = texts.astype(object).str.strip()
+    kinds = np.full(len(plain), TEXT, dtype=object)
+    is_number = pd.to_numeric(plain, errors="coerce").notna().to_numpy()
+    kinds[is_number] = NUMBER
+    kinds[is_number & plain.str.contains(".", regex=False).to_numpy(dtype=bool)] = DOTTED
+    rest = np.flatnonzero(~is_number)
+    other = plain.iloc[rest].str.lower()
+    for kind, pattern in (*reversed(PATTERNS.items()), (DATE, DATES)):
+        kinds[rest[other.str.fullmatch(pattern).to_numpy(dtype=bool)]] = kind
+    kinds[rest[other.isin(MISSING).to_numpy()]] = ABSENT
+    return kinds
+
+
+class Texts:
+    """The texts of one column, counted; and how many rows are of which kind."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()  # of the first TEXTS_KEPT different texts
+        self.rows: Counter[str] = Counter()
+        self.kinds: dict[str, str] = {}
+        self.more = False  # whether there are other texts beside those counted
+
+    def add(self, column) -> None:
+        """Count a portion of the column, a Series of text."""
+        found = column.dropna().astype(str).value_counts()
+        new = found.index[~found.index.isin(list(self.kinds))]
+        kinds = dict(zip(new, kinds_of(new.to_series()), strict=True)) if len(new) else {}
+        for text, count in found.to_dict().items():
+            kind = self.kinds.get(text) or kinds[text]
+            self.rows[kind] += count
+            if text in self.kinds or len(self.kinds) < TEXTS_KEPT:
+                self.kinds[text] = kind
+                self.counts[text] += count
+            else:
+                self.more = True
+
+    def of(self, *kinds: str) -> list[str]:
+        """The texts of these kinds, the most frequent first."""
+        return [text for text, _ in self.counts.most_common() if self.kinds[text] in kinds]
+
+    def number(self, *kinds: str) -> int:
+        """How many rows have texts of these kinds."""
+        return sum(self.rows[kind] for kind in kinds)
+
+    @property
+    def present(self) -> int:
+        """Rows that have a value."""
+        return sum(self.rows.values()) - self.rows[ABSENT]
+
+
+def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset()) -> np.ndarray:
+    """A column of numbers that may be written as text; words for a missing value become NaN.
+
+    Raises
+    ------
+    ValueError
+        With the first text that is neither; `missing` has further texts that stand for a missing value.
+    """
+    import pandas as pd
+
+    texts = column.astype(object).where(column.isna(), column.astype(str)).str.strip()
+    numbers = pd.to_numeric(texts.str.replace(",", ".", regex=False) if comma else texts, errors="coerce")
+    unread = texts[numbers.isna() & column.notna()]
+    odd = unread[~(unread.str.lower().isin(MISSING) | unread.isin(missing))]
+    if len(odd):
+        raise ValueError(odd.iloc[0])
+    return numbers.to_numpy(dtype=np.float64)

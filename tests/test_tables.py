@@ -1,0 +1,251 @@
+"""Tables as people have them: every column is read as what it is, or refused with what to do; nothing in silence."""
+
+# ruff: noqa: E402  (the imports below need what is checked for first)
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pd = pytest.importorskip("pandas")
+
+from smaller.tables import read_table
+
+N = 60
+RNG = np.random.default_rng(0)
+VALUES = RNG.normal(10, 3, N).round(2)
+LABELS = np.where(VALUES + RNG.normal(0, 1, N) > 10, "high", "low")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def written(separator=",", **columns):
+    """A file of these columns beside one of plain numbers and the labels."""
+    frame = pd.DataFrame({**columns, "plain": VALUES[::-1], "y": LABELS})
+    frame.to_csv("table.csv", index=False, sep=separator)
+    return "table.csv"
+
+
+def with_words(words, places=(3, 17, 40)):
+    texts = VALUES.astype(str).astype(object)
+    texts[list(places)] = [words[i % len(words)] for i in range(len(places))]
+    return texts
+
+
+# -- numbers with words for a missing value
+
+
+@pytest.mark.parametrize("word", ["?", "-", "--", ".", "na", "Na", "n.a.", "N.A.", "NONE", "missing", "#DIV/0!", " ? "])
+def test_a_word_for_a_missing_value_does_not_make_categories_of_numbers(word):
+    file = written(dose=with_words([word]))
+    found = read_table(file, target="y", impute=True)
+    assert found.columns.inputs == ["dose", "plain"]
+    known = np.delete(VALUES, [3, 17, 40])
+    expected = VALUES.copy()
+    expected[[3, 17, 40]] = np.median(known)
+    np.testing.assert_array_equal(found.X[:, 0], expected)
+    assert found.columns.told() == [f"Column 'dose': numbers; {word!r} (in 3 rows) counts as missing."]
+    with pytest.raises(ValueError, match=r"Values are missing, of 60 rows: 'dose' 3.*counts as missing"):
+        read_table(file, target="y")
+
+
+def test_a_new_file_is_read_alike_with_any_of_these_words(monkeypatch):
+    columns = read_table(written(dose=VALUES), target="y", impute=True).columns
+    monkeypatch.setattr("smaller.tables.frames.PORTION", 7)
+    found = read_table(written(dose=with_words(["?", "n.a."])), columns=columns)
+    assert found.X[3, 0] == found.X[17, 0] == np.median(VALUES)
+    with pytest.raises(ValueError, match=r"have text now: 'dose' \(such as 'wide'"):
+        read_table(written(dose=with_words(["wide"])), columns=columns)
+
+
+def test_other_texts_among_numbers_are_refused_with_what_to_do():
+    file = written(dose=with_words([">100", "low"]))
+    with pytest.raises(ValueError, match=r"numbers but for '>100', 'low' \(3 of 60 values\)\. Say --numeric 'dose'"):
+        read_table(file, target="y", impute=True)
+    found = read_table(file, target="y", impute=True, numeric=["dose"])
+    assert found.columns.inputs == ["dose", "plain"]
+    assert found.columns.missing == {"dose": [">100", "low"]}
+    assert found.X[3, 0] == np.median(np.delete(VALUES, [3, 17, 40]))
+    assert read_table(file, columns=found.columns).X[17, 0] == found.X[3, 0]
+    codes = np.where(np.arange(N) % 30 == 0, "x", "1")
+    with pytest.raises(ValueError, match=r"numbers but for 'x' \(2 of 60 values"):
+        read_table(written(code=codes), target="y")
+    assert read_table(written(code=codes), target="y", categorical=["code"]).columns.inputs == ["code=x", "plain"]
+
+
+def test_columns_of_text_are_said_to_be_categories_and_how_many_numbers_they_have():
+    codes = np.where(np.arange(N) % 4 == 0, "x", "1")
+    found = read_table(written(code=codes, sex=np.where(VALUES > 9, "f", "m")), target="y")
+    assert found.columns.inputs == ["code=x", "sex=m", "plain"]
+    assert found.columns.told() == [
+        "Column 'code': text, taken as categories, though 75% of the values are numbers.",
+        "Column 'sex': text, taken as categories.",
+    ]
+
+
+# -- decimal commas
+
+
+def commas(values):
+    return [str(value).replace(".", ",") for value in values]
+
+
+@pytest.mark.parametrize("separator", [";", ",", "\t"])
+def test_numbers_with_decimal_commas_are_numbers(separator, monkeypatch):
+    monkeypatch.setattr("smaller.tables.frames.PORTION", 9)
+    found = read_table(written(separator, size=commas(VALUES), other=commas(VALUES.round())), target="y")
+    assert found.columns.inputs == ["size", "other", "plain"]
+    np.testing.assert_array_equal(found.X, np.column_stack([VALUES, VALUES.round(), VALUES[::-1]]))
+    assert found.columns.told() == ["Columns 'size', 'other': numbers with a decimal comma."]
+    again = read_table(written(separator, other=VALUES.round(), size=commas(-VALUES)), columns=found.columns)
+    np.testing.assert_array_equal(again.X, np.column_stack([-VALUES, VALUES.round(), VALUES[::-1]]))
+
+
+def test_a_comma_before_three_digits_is_not_guessed_at():
+    prices = [f"{1 + i % 9},{i % 10}{i % 7}{i % 3}" for i in range(N)]
+    with pytest.raises(ValueError, match="with a decimal comma or a thousands separator; say --decimal ,"):
+        read_table(written(";", price=prices), target="y")
+    expected = [float(text.replace(",", ".")) for text in prices]
+    np.testing.assert_array_equal(read_table(written(";", price=prices), target="y", decimal=",").X[:, 0], expected)
+    beside = read_table(written(";", price=prices, size=commas(VALUES)), target="y")  # another column decides it
+    np.testing.assert_array_equal(beside.X[:, 0], expected)
+    with pytest.raises(ValueError, match="thousands separators, as in"):
+        read_table(written(";", price=prices), target="y", decimal=".")
+
+
+@pytest.mark.parametrize("text", ["1,234,567", "1,234.5", "1.234,5", "1 234"])
+def test_thousands_separators_are_refused(text):
+    with pytest.raises(ValueError, match="Column 'price' has thousands separators, as in"):
+        read_table(written(";", price=[text] * N), target="y")
+
+
+def test_two_decimal_marks_in_a_column_are_refused():
+    mixed = [*commas(VALUES[:30] + 0.125), *(VALUES[30:] + 0.25).astype(str)]
+    with pytest.raises(ValueError, match="Column 'size' has two decimal marks"):
+        read_table(written(";", size=mixed), target="y")
+
+
+# -- dates
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%dT%H:%M:%S", "%d %b %Y", "%H:%M", "%Y-%m", "%Y/%m/%d %H:%M"]
+)
+def test_dates_are_refused_with_what_to_do(form):
+    days = pd.date_range("2024-01-03 10:30", periods=10).strftime(form).to_numpy()[np.arange(N) % 10]
+    with pytest.raises(ValueError, match=r"Column 'when' has dates or times, such as .* Put numbers in their place"):
+        read_table(written(when=days), target="y")
+    assert read_table(written(when=days), target="y", ignore=["when"]).columns.inputs == ["plain"]
+    asked = read_table(written(when=days), target="y", categorical=["when"]).columns
+    assert asked.categories["when"] == sorted(set(days))
+
+
+def test_dates_of_a_file_with_types_are_dates_too():
+    pytest.importorskip("pyarrow")
+    days = pd.Series(pd.date_range("2024-01-03", periods=5)).iloc[np.arange(N) % 5].reset_index(drop=True)
+    pd.DataFrame({"when": days, "plain": VALUES, "y": LABELS}).to_parquet("table.parquet")
+    with pytest.raises(ValueError, match="Column 'when' has dates or times"):
+        read_table("table.parquet", target="y")
+
+
+# -- running numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("row", np.arange(N)),
+        ("anything", np.arange(N) + 1001),
+        ("shuffled", np.random.default_rng(0).permutation(N) + 1),
+        ("id", np.cumsum(1 + np.arange(N) % 7) + 842_000),
+        ("PatientID", np.arange(N) * 3),
+        ("sample no", np.arange(N)[::-1] * 10),
+    ],
+)
+def test_a_number_of_the_row_is_left_out_and_that_is_said(name, values):
+    found = read_table(written(**{name: values}), target="y")
+    assert found.columns.inputs == ["plain"]
+    (said,) = found.columns.told()
+    assert said.startswith(f"Column {name!r}: left out, as it numbers the rows ({values.min()} to {values.max()}")
+    assert f"take it with --numeric {name!r}" in said
+    assert read_table(written(**{name: values}), target="y", numeric=[name]).columns.inputs == [name, "plain"]
+
+
+def test_whole_numbers_that_measure_something_stay_inputs():
+    counts = {"count": np.arange(N) % 50, "id": np.arange(N) // 2, "distinct": np.arange(N) ** 2}
+    found = read_table(written(**counts), target="y")
+    assert found.columns.inputs == ["count", "id", "distinct", "plain"]
+    assert found.columns.told() == []
+
+
+def test_a_table_of_nothing_but_row_numbers_says_so():
+    pd.DataFrame({"id": range(30), "y": list("ab") * 15}).to_csv("table.csv", index=False)
+    with pytest.raises(ValueError, match="no column beside the target 'y' but numbers of rows, 'id'; --numeric"):
+        read_table("table.csv", target="y")
+
+
+# -- the target
+
+
+def test_a_target_of_numbers_is_not_made_classes_by_a_word_or_a_comma():
+    with pytest.raises(ValueError, match=r"'dose' is missing in 3 of 60 rows, where it is '\?'"):
+        read_table(written(dose=with_words(["?"])), target="dose", ignore=["y"])
+    found = read_table(written(";", size=commas(VALUES)), target="size", ignore=["y"])
+    np.testing.assert_array_equal(found.y, VALUES)
+    again = read_table(written(";", size=commas(VALUES)), columns=found.columns, target="size")
+    np.testing.assert_array_equal(again.y, VALUES)
+
+
+def test_signs_and_words_that_are_classes_stay_classes():
+    signs = np.where(VALUES > 10, "+", "-")
+    assert read_table(written(sign=signs), target="sign", ignore=["y"]).y.tolist() == signs.tolist()
+    assert read_table(written(sign=signs), target="y").columns.inputs == ["sign=-", "plain"]
+
+
+# -- what is kept and said
+
+
+def test_a_column_is_numeric_or_categorical():
+    with pytest.raises(ValueError, match="either --categorical or --numeric; both were said of 'plain'"):
+        read_table(written(), target="y", numeric=["plain"], categorical=["plain"])
+
+
+def test_the_command_says_what_columns_were_read_as_and_keeps_it_in_the_model(capsys):
+    pytest.importorskip("typer")
+    pytest.importorskip("rich")
+    from smaller.cli import run
+    from smaller.persist import load_with_notes
+
+    columns = {"id": np.arange(N), "size": commas(VALUES), "dose": with_words(["?"]), "sex": LABELS}
+    written(";", **columns)
+    assert run(shlex.split("fit table.csv -o one.model --impute --ignore sex")) == 0
+    said = capsys.readouterr().out
+    for sentence in (
+        "Column 'id': left out, as it numbers the rows (0 to 59, another one in every row)",
+        "Column 'size': numbers with a decimal comma.",
+        "Column 'dose': numbers; '?' (in 3 rows) counts as missing.",
+    ):
+        assert sentence in said
+    notes = load_with_notes("one.model")[1]
+    assert set(notes["columns"]["remarks"]) == {"id", "size", "dose"}
+    assert run(shlex.split("predict one.model table.csv -o out.csv")) == 0
+    assert run(shlex.split("report one.model table.csv -o facts.json")) == 0
+    assert json.loads(Path("facts.json").read_text())["quality"]["tested"] == N
+    assert run(shlex.split("fit table.csv -o two.model --impute --numeric id --decimal , --ignore dose")) == 0
+    assert "id" in load_with_notes("two.model")[1]["columns"]["names"]
+    assert run(shlex.split("fit table.csv --decimal x")) == 1
+    assert "--decimal must be one of" in capsys.readouterr().err
+
+
+def test_many_different_texts_are_counted_in_bounded_memory(monkeypatch):
+    monkeypatch.setattr("smaller.tables.kinds.TEXTS_KEPT", 25)
+    monkeypatch.setattr("smaller.tables.learning.CATEGORIES", 20)
+    with pytest.raises(ValueError, match=r"'name' \(more than 25 different texts in 60 rows"):
+        read_table(written(name=[f"person {i}" for i in range(N)]), target="y")
+    found = read_table(written(";", size=commas(VALUES)), target="y")  # more different numbers than are remembered
+    np.testing.assert_array_equal(found.X[:, 0], VALUES)
