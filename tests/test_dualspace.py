@@ -603,6 +603,24 @@ def test_too_few_iterations_are_said():
         assert (model.status_, model.n_iter_) == (status, 1)
 
 
+def test_the_objective_is_that_of_the_weights_where_the_fit_was_cut_short():
+    Phi, y = sparse_problem(noise=0.5)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = TypeIRegressor("lp", max_iter=3, fit_intercept=False).fit(Phi, y)
+    x, u = model.coef_ * np.linalg.norm(Phi, axis=0), y - Phi @ model.coef_
+    value = np.sqrt(np.abs(x)).sum() + len(y) * (u @ u / len(y)) ** 0.25
+    assert model.objective_ == model.history_[-1].objective == pytest.approx(value / 2, rel=1e-12)
+
+
+def test_several_targets_of_nearly_no_weight_settle():
+    """lambda and the weights pull each other along slowly where the optimum keeps hardly anything."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((40, 50)), rng.standard_normal((40, 4))
+    model = TypeIRegressor().fit(X, Y)
+    assert model.status_ == "converged"
+    assert model.n_iter_ < 500
+
+
 def test_a_second_fit_keeps_no_certificate_of_the_first():
     Phi, y = sparse_problem()
     model = TypeIRegressor().fit(Phi, y)

@@ -240,9 +240,11 @@ class Notes:
 
     def __init__(self) -> None:
         self.began, self.steps = time.perf_counter(), list[Step]()
+        self.point: Point | None = None  # of the last row
 
     def add(self, point: Point) -> None:
         """One row."""
+        self.point = point
         seconds = time.perf_counter() - self.began
         self.steps.append(Step(point.value, point.violation, point.gap, int(np.count_nonzero(point.size)), seconds))
 
@@ -262,6 +264,7 @@ def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes
     optimality conditions.
     """
     point, n_iter = objective.at(objective.start()), 0
+    logs: list[float] = []  # of the last three lam
     while n_iter < max_iter:
         n_iter += 1
         notes.add(point)
@@ -271,10 +274,24 @@ def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes
             notes.add(point)
         if point.missed <= tol or (objective.interpolates(point) and point.residuals.max() <= tol) or notes.idle():
             break
-        point = objective.at(objective.step(point))
+        logs = [*logs[-2:], float(np.log(point.lam))]
+        point = _farther(objective, point, objective.at(objective.step(point)), logs)
     if objective.interpolates(point):
         return point, Status.INTERPOLATES, n_iter
     return point, Status.CONVERGED if point.missed <= tol else Status.UNSETTLED, n_iter
+
+
+def _farther(objective: TypeOne, point: Point, plain: Point, logs: list[float]) -> Point:
+    """A step at the lam to which the last three seem to go, in a convex problem, if it is lower than the plain step."""
+    if not (objective.laplace and objective.lam is None and len(logs) == 3):
+        return plain
+    first, second = np.diff(logs)
+    rate = second / first if first else 0.0
+    if not 0.5 < rate < 1:
+        return plain
+    ahead = float(np.clip(second * rate / (1 - rate), -1.0, 1.0))
+    found = objective.at(objective.step(point._replace(lam=point.lam * np.exp(ahead))))
+    return found if found.value < plain.value else plain
 
 
 def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes) -> tuple[Point, Status, int]:
@@ -374,6 +391,8 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     objective = TypeOne(scaled, inner, None if lam is None else _comparable(lam, size, unit))
     notes, solver = Notes(), certified_lasso if objective.lasso else reweighted_ridge
     point, status, n_iter = solver(objective, tol, max_iter, notes)
+    if notes.point is not point:
+        notes.add(point)
     fit = _surrogate(scaled, objective, point)
     told = [step._replace(objective=_in_units(step, evidence, power, lam is None, unit)) for step in notes.steps]
     last = told[-1]
