@@ -113,17 +113,24 @@ def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | No
 
 def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray]:
     """coef_ and intercept_ from the columns of the objective."""
+    return split_whole(W, objective, m)[:2]
+
+
+def split_whole(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """The same, and by how much shifts of rows have lowered the penalty."""
     places = np.flatnonzero(W != 0)
     ones = np.ones(1)
-    _, rows, kept, intercepts = split_sparsely(np.array([len(places)]), places, W.ravel()[places], objective, m, ones)
+    _, rows, kept, intercepts, gains = split_sparsely(
+        np.array([len(places)]), places, W.ravel()[places], objective, m, ones
+    )
     coef = np.zeros((kept.shape[1], objective.design.d))
     coef[:, rows] = kept.T
-    return coef, intercepts[0]
+    return coef, intercepts[0], float(gains[0])
 
 
 def split_sparsely(
     counts: np.ndarray, places: np.ndarray, values: np.ndarray, objective: Posterior, m: int, lams: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The rows of several solutions that have a weight, one below the other.
 
     Parameters
@@ -138,6 +145,8 @@ def split_sparsely(
     solution, column : ndarray of shape (r,)
     coefs : ndarray of shape (r, n_rows)
     intercepts : ndarray of shape (L, n_rows)
+    gains : ndarray of shape (L,)
+        By how much shifts of rows, which change no probability, have lowered the penalty.
     """
     d, k = objective.design.d, objective.k
     solution = np.repeat(np.arange(len(counts)), counts)
@@ -151,9 +160,18 @@ def split_sparsely(
     coefs = np.zeros((np.count_nonzero(begins), k))
     coefs[np.cumsum(begins) - 1, klass] = values
     solution, row = solution[begins], row[begins]
+    gains = np.zeros(len(counts))
     if k == m:
-        coefs = canonical(coefs, lams[solution, None] * objective.l1[row], objective.l2[row], len(coefs))
+        l1, before = lams[solution, None] * objective.l1[row], coefs
+        coefs = canonical(coefs, l1, objective.l2[row], len(coefs))
+        np.add.at(gains, solution, (l1 * (np.abs(before) - np.abs(coefs))).sum(axis=1))
         intercepts -= intercepts.mean(axis=1, keepdims=True)
     if k == m - 1 and m > 2:
         coefs, intercepts = (np.column_stack([V, np.zeros(len(V))]) for V in (coefs, intercepts))
-    return solution, row, coefs, intercepts
+    return solution, row, coefs, intercepts, gains
+
+
+def lowered(value, gap, gain):
+    """Objective and relative gap of weights whose penalty a shift of rows has lowered; numbers or arrays."""
+    rest = value - gain
+    return rest, np.maximum(gap * value - gain, 0.0) / np.where(rest > 0, rest, 1.0)
