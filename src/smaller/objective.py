@@ -261,7 +261,7 @@ class Posterior:
 
         def gap(shrinkages: Iterable[float]) -> float:
             dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in shrinkages)
-            return max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total)
+            return float(max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total))
 
         found = gap(verdict.shrinkages)
         if not careful or found > COARSE or not self.l1.any():

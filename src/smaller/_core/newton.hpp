@@ -107,11 +107,11 @@ public:
                 kept.sweeps = through_columns(std::max(forcing * out.violation, least), static_cast<int>(most));
                 out.sweeps += kept.sweeps;
             }
-            out.stalled = !line_search(out.objective);
-            if (chord && out.stalled) {  // no matter: the next step has a Hessian of its own
-                kept.places.clear();
-                out.stalled = false;
-            }
+            const double taken = line_search(out.objective);
+            const bool doubtful = chord || (!cautious && out.violation > NEAR);  // the next step is another one
+            out.stalled = taken == 0.0 && !doubtful;
+            if (chord && taken == 0.0) kept.places.clear();
+            cautious = taken < SHORT;
             poll();
         }
     }
@@ -131,11 +131,13 @@ private:
     std::vector<double> length;  // of each column, sqrt(sum s x^2)
     std::vector<size_t> first;
     double total_s = 0.0, noise = 0.0;  // noise: what rounding leaves of a KKT residual
+    bool cautious = false;              // whether the last step was too long
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double EPSILON = 2e-16;
     static constexpr double NEAR = 1e-5;       // above it rounding is no matter
-    static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row
+    static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row, after a step that was too long
+    static constexpr double SHORT = 0.25;      // of a step: if no more could be taken it was
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
     static constexpr double FARTHEST = 1e6;    // in one step, an intercept
@@ -196,13 +198,14 @@ private:
         return most;
     }
 
-    // Rows that are wrong with great confidence have next to no curvature, and would ask for steps without end: theirs
-    // is at least a small part of their residual, which no other row notices.
+    // Rows that are wrong with great confidence have next to no curvature, and may ask for steps without end. Once a step was
+    // too long theirs is at least a small part of their residual, which no other row notices.
     void curvature_weights(const std::vector<double>& means) {
+        const double least = cautious ? WRONG : 0.0;
         for (size_t l = 0; l < k; ++l) {
             const double *p = &means[l * n], *y = D.Y + l * n;
             for (size_t i = 0; i < n; ++i)
-                q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), WRONG * std::abs(p[i] - y[i])));
+                q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), least * std::abs(p[i] - y[i])));
             total_q[l] = sum(&q[l * n], n);
         }
         std::fill(excess.begin(), excess.end(), 0.0);
@@ -370,8 +373,8 @@ private:
             for (size_t i = 0; i < n; ++i) step_F[l * n + i] += db[l];
     }
 
-    // Backtracking on the objective itself; false when rounding leaves nothing to gain.
-    bool line_search(double& objective) {
+    // Backtracking on the objective itself: what part of the step was taken, 0 when rounding leaves nothing to gain.
+    double line_search(double& objective) {
         double slope = penalty(1.0) - penalty(0.0), size = 0.0;  // size: of the terms that the objective sums
         for (size_t l = 0; l < k; ++l) {
             const double *p = &P[l * n], *y = D.Y + l * n;
@@ -390,9 +393,9 @@ private:
             P.swap(trial_P);
             for (size_t i = 0; i < A.size; ++i) A.w[i] += step * d[i];
             for (size_t l = 0; l < k && D.intercept; ++l) b[l] += step * db[l];
-            return true;
+            return step;
         }
-        return false;
+        return 0.0;
     }
 
     // ---- The same model through its Hessian, for supports much smaller than the columns are long.

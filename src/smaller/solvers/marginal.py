@@ -20,7 +20,7 @@ import numpy as np
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
-from .canonical import canonical
+from .canonical import canonical, lowered
 from .newton import newton
 from .smooth import settle
 from .solution import History, Solution
@@ -85,7 +85,9 @@ def fixed_point(
         problem = objective.with_prior(objective.prior.with_strength(lam))
         solution = solve(problem, W, accuracy, PASSES, screen, scores)
         W, scores = representative(problem, solution.weights), solution.scores  # which shifts do not concern
-        visited.append((lam, solution._replace(weights=W)))
+        gain = problem.penalty(solution.weights) - problem.penalty(W)
+        value, gap = map(float, lowered(solution.objective, solution.gap, gain))
+        visited.append((lam, solution._replace(weights=W, objective=value, gap=gap)))
         N, S = size(problem, W)
         if N == 0:
             break
