@@ -77,7 +77,7 @@ def test_offsets_that_decide_every_class_leave_an_objective_of_nothing():
         model = SMLR().fit(X, y, offset=offset)
     assert model.status_ == "converged"
     assert model.objective_ == 0.0
-    assert model.dual_gap_ == 0.0
+    assert model.dual_gap_ <= 1e-200
 
 
 def test_an_offset_without_digits_for_the_weights_is_refused():
