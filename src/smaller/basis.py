@@ -380,7 +380,7 @@ def _distinct_columns(K: np.ndarray) -> np.ndarray:
 
 def _inverse_variance(X, sample_weight: np.ndarray) -> float:
     variance = float(as_design(X).moments(sample_weight).spread.sum()) / sample_weight.sum()
-    return 1.0 / variance if variance > 0 else 1.0
+    return 1.0 / variance if variance > np.finfo(float).tiny else 1.0
 
 
 def _refuse_if_too_large(rows: int, columns: int, X, what: str) -> None:

@@ -10,6 +10,8 @@ from .design import host, namespace, on_device
 from .objective import Posterior
 from .solvers.canonical import canonical
 
+LARGEST_OFFSET = 1e12  # nats
+
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes, and each sample's position among them, beside y."""
@@ -108,6 +110,12 @@ def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | No
     if offset is None:
         return None
     offset = prediction_offset(offset, len(offset), 1 if m == 2 else m)
+    largest = float(np.abs(offset).max(initial=0.0))
+    if largest > LARGEST_OFFSET:
+        raise ValueError(
+            f"offset must not exceed {LARGEST_OFFSET:g} in size, beyond which scores have no digits left for the "
+            f"weights; the largest is {largest:g}."
+        )
     return np.asfortranarray(offset if k in (1, m) else offset[:, :k] - offset[:, k:])
 
 
@@ -169,9 +177,3 @@ def split_sparsely(
     if k == m - 1 and m > 2:
         coefs, intercepts = (np.column_stack([V, np.zeros(len(V))]) for V in (coefs, intercepts))
     return solution, row, coefs, intercepts, gains
-
-
-def lowered(value, gap, gain):
-    """Objective and relative gap of weights whose penalty a shift of rows has lowered; numbers or arrays."""
-    rest = value - gain
-    return rest, np.maximum(gap * value - gain, 0.0) / np.where(rest > 0, rest, 1.0)

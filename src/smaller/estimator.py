@@ -50,6 +50,9 @@ FOLLOWING = {"coef_", "intercept_", "gamma_", "covariance_", "joint_covariance_"
 # A kernel matrix larger than this is not kept by models that need few passes over it, but computed anew.
 LAZY_BYTES = 2**29
 
+# Sums of squares of X, and of weights, that leave room for their products.
+MOST_SQUARES, MOST_WEIGHT = 1e250, 1e50
+
 
 class Estimator(BaseEstimator):
     """What all models share: input checks, bases, weights, and the promise that a failed fit leaves nothing behind."""
@@ -132,12 +135,14 @@ class Estimator(BaseEstimator):
         rows = np.flatnonzero(weight > 0)
         if not len(rows):
             raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+        _refuse_overflow(X, weight)
         every = len(rows) == X.shape[0]
         if every:
             y, weight, offset = encode(y, weight, offset)
         else:
             offset = None if offset is None else offset[rows]
             y, weight[rows], offset = encode(rows_of(y, rows), weight[rows], offset)
+        _refuse_large(y, "y")
         basis.fit(X, weight)
         if every:
             return Sample(y, weight, offset, basis, self._design(basis, X))
@@ -175,7 +180,10 @@ class Estimator(BaseEstimator):
         n = X.shape[0]
         if self._lazy and isinstance(basis, Kernel) and not on_device(X) and 8 * n * basis.n_columns_ > LAZY_BYTES:
             return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
-        return as_design(finite_columns(basis, X), self.fit_intercept)
+        Phi = finite_columns(basis, X)
+        if Phi is not X:
+            _refuse_large(Phi, "X, or a column that the basis makes of it,")
+        return as_design(Phi, self.fit_intercept)
 
     def _note_inputs(self, X, reset: bool = True) -> None:
         """Number and names of the inputs of a Dask collection: kept, or compared with those kept."""
@@ -280,6 +288,33 @@ def _plain(X, y) -> bool:
         return False
     with np.errstate(over="ignore"):
         return bool(np.isfinite(X.sum()))
+
+
+def _refuse_overflow(X, weight: np.ndarray) -> None:
+    """Refuse numbers so large that a fit, which sums their weighted squares, would overflow."""
+    if not float(weight.max()) * len(weight) <= MOST_WEIGHT:
+        raise ValueError(
+            f"sample_weight must sum to at most {MOST_WEIGHT:g}, beyond which sums overflow; the largest weight is "
+            f"{weight.max():g}. Divide the weights by a constant (and the strength of the prior by the same)."
+        )
+    _refuse_large(X, "X, or a column that the basis makes of it,")
+
+
+def _refuse_large(values, what: str) -> None:
+    if on_device(values) or values.dtype != np.float64:
+        return
+    values = values.data if sparse.issparse(values) else values
+    if values.flags.c_contiguous or values.flags.f_contiguous:
+        flat = values.ravel(order="K")
+        with np.errstate(over="ignore", invalid="ignore"):
+            if float(flat @ flat) <= MOST_SQUARES:
+                return
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if not largest <= np.sqrt(MOST_SQUARES / max(values.size, 1)):
+        raise ValueError(
+            f"{what} has values as large as {largest:g}, whose squares overflow when they are summed; divide them by a "
+            "constant, so that they are of moderate size."
+        )
 
 
 def _call(model, method: str, X):

@@ -15,7 +15,7 @@ from .accelerated import AcceleratedPosterior
 from .basis import as_basis
 from .design import AcceleratedDesign, host
 from .distributed import LazySample, SummedPosterior, is_lazy, null_of, pose, solver_of
-from .encoding import centred_offset, lowered, one_hot, penalty_factors, split_whole
+from .encoding import centred_offset, one_hot, penalty_factors, split_whole
 from .errors import EmptyModelWarning, FitInterrupted, Status, warn
 from .estimator import ClassificationModel, Sample
 from .likelihoods import Multinomial
@@ -24,6 +24,7 @@ from .posterior_evidence import most_evident_ridge
 from .priors import ElasticNet
 from .selecting import Selector
 from .solvers import SOLVERS, Solution, begin
+from .solvers.canonical import lowered
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")

@@ -58,7 +58,7 @@ class Verdict(NamedTuple):
 FREE_TOLERANCE = 1e-9
 
 # What rounding leaves of a product, relative to the lengths of its factors; a gap above COARSE does not notice.
-EPSILON, COARSE = 1e-15, 1e-2
+EPSILON, COARSE = 2e-15, 1e-2
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
 NEGLIGIBLE = 1e-10
@@ -261,7 +261,7 @@ class Posterior:
 
         def gap(shrinkages: Iterable[float]) -> float:
             dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in shrinkages)
-            return max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total)
+            return float(max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total))
 
         found = gap(verdict.shrinkages)
         if not careful or found > COARSE or not self.l1.any():

@@ -21,13 +21,14 @@ from sklearn.utils.validation import _check_sample_weight
 from .design import as_design, host, on_device
 from .device import checked_tensor, columns_of, rows_of
 from .distributed import is_lazy, null_of
-from .encoding import centred_offset, lowered, split, split_sparsely
+from .encoding import centred_offset, split, split_sparsely
 from .estimator import Sample
 from .folds import class_folds
 from .multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel, solver_for
 from .objective import Posterior
 from .selection import choose_strength, cross_validated_scores, in_folds, strength_grid
 from .solvers import SOLVERS, Solution, Trail, solve_path
+from .solvers.canonical import lowered
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ struct Sparse {
             inside += q[r] * (x - c) * (x - c);
             seen += q[r];
         });
-        return inside + c * c * (total_q > seen ? total_q - seen : 0.0);
+        return inside + c * c * (total_q > seen && entries(j) < n ? total_q - seen : 0.0);
     }
     void add(size_t j, double d, double* f) const {
         each(j, [&](size_t r, double x) { f[r] += d * x; });

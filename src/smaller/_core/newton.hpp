@@ -52,7 +52,6 @@ struct Data {
 struct Hessian {
     std::vector<double> P, H, border;   // border: with the intercepts
     std::vector<std::uint64_t> places;  // sorted; none: it is worth nothing
-    double least_curvature = 0.0;       // of its rows, relative to their residuals
     double future = 1.0;                // how many steps it may serve
     int sweeps = 10;                    // that the last step without it took
 };
@@ -100,7 +99,6 @@ public:
             if (chord || kept.sweeps >= worth) {
                 if (!chord) {
                     kept.P = P;
-                    kept.least_curvature = least_curvature;
                     kept.places.clear();
                 }
                 out.sweeps += through_gram(std::max(IN_GRAM * out.violation, least));
@@ -109,11 +107,11 @@ public:
                 kept.sweeps = through_columns(std::max(forcing * out.violation, least), static_cast<int>(most));
                 out.sweeps += kept.sweeps;
             }
-            out.stalled = !line_search(out.objective);
-            if (chord && out.stalled) {  // no matter: the next step has a Hessian of its own
-                kept.places.clear();
-                out.stalled = false;
-            }
+            const double taken = line_search(out.objective);
+            const bool doubtful = chord || (!cautious && out.violation > NEAR);  // the next step is another one
+            out.stalled = taken == 0.0 && !doubtful;
+            if (chord && taken == 0.0) kept.places.clear();
+            cautious = taken < SHORT;
             poll();
         }
     }
@@ -132,14 +130,14 @@ private:
     std::vector<double> P, trial_P, step_F, trial_F, u, excess, T, v, q, g, xq, center, h, d, total_q, gb, db;
     std::vector<double> length;  // of each column, sqrt(sum s x^2)
     std::vector<size_t> first;
-    double least_curvature = WRONG;  // of a row, relative to its residual
     double total_s = 0.0, noise = 0.0;  // noise: what rounding leaves of a KKT residual
+    bool cautious = false;              // whether the last step was too long
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double EPSILON = 2e-16;
     static constexpr double NEAR = 1e-5;       // above it rounding is no matter
-    static constexpr double WRONG = 0.01;      // the least curvature of a row at the first step, relative to its residual
-    static constexpr double RELAXED = 0.1;     // times that, after a step that needed no shortening
+    static constexpr double WRONG = 0.01;      // of its residual: the least curvature of a row, after a step that was too long
+    static constexpr double SHORT = 0.25;      // of a step: if no more could be taken it was
     static constexpr double SETTLED = 1e-12;   // an intercept this good is left for settle_intercepts
     static constexpr double RIDGE = 1e-11;     // keeps the Cholesky factor of collinear columns alive
     static constexpr double FARTHEST = 1e6;    // in one step, an intercept
@@ -200,10 +198,10 @@ private:
         return most;
     }
 
-    // Rows that are wrong with great confidence have next to no curvature, and would ask for steps without end: theirs
-    // is at least `least` times their residual. Every row of a rare class is such a row, so that the steps would converge
-    // slowly if `least` stayed large: it falls with each full step, and rises again with each step that is shortened.
-    void curvature_weights(const std::vector<double>& means, double least) {
+    // Rows that are wrong with great confidence have next to no curvature, and may ask for steps without end. Once a step was
+    // too long theirs is at least a small part of their residual, which no other row notices.
+    void curvature_weights(const std::vector<double>& means) {
+        const double least = cautious ? WRONG : 0.0;
         for (size_t l = 0; l < k; ++l) {
             const double *p = &means[l * n], *y = D.Y + l * n;
             for (size_t i = 0; i < n; ++i)
@@ -286,7 +284,7 @@ private:
 
     // Coordinate sweeps that stream the columns: all coordinates once, then the non-zero ones until they rest, and again.
     int through_columns(double tolerance, int max_sweeps) {
-        curvature_weights(P, least_curvature);
+        curvature_weights(P);
         centers();
         std::fill(u.begin(), u.end(), 0.0);
         std::fill(T.begin(), T.end(), 0.0);
@@ -375,8 +373,8 @@ private:
             for (size_t i = 0; i < n; ++i) step_F[l * n + i] += db[l];
     }
 
-    // Backtracking on the objective itself; false when rounding leaves nothing to gain.
-    bool line_search(double& objective) {
+    // Backtracking on the objective itself: what part of the step was taken, 0 when rounding leaves nothing to gain.
+    double line_search(double& objective) {
         double slope = penalty(1.0) - penalty(0.0), size = 0.0;  // size: of the terms that the objective sums
         for (size_t l = 0; l < k; ++l) {
             const double *p = &P[l * n], *y = D.Y + l * n;
@@ -391,14 +389,13 @@ private:
             const double value = means(trial_F.data(), D.Y, D.s, n, k, D.family, trial_P.data()) + penalty(step);
             if (!(value <= objective + 1e-4 * step * slope + noise)) continue;
             objective = value;
-            least_curvature = step == 1.0 ? RELAXED * least_curvature : std::min(WRONG, least_curvature / RELAXED);
             std::copy(trial_F.begin(), trial_F.end(), F);
             P.swap(trial_P);
             for (size_t i = 0; i < A.size; ++i) A.w[i] += step * d[i];
             for (size_t l = 0; l < k && D.intercept; ++l) b[l] += step * db[l];
-            return true;
+            return step;
         }
-        return false;
+        return 0.0;
     }
 
     // ---- The same model through its Hessian, for supports much smaller than the columns are long.
@@ -449,7 +446,7 @@ private:
 
     int through_gram(double tolerance) {
         const size_t a = active.size();
-        curvature_weights(kept.P, kept.least_curvature);
+        curvature_weights(kept.P);
         form_hessian(a);
         if (D.intercept) eliminate_intercepts(a);
         // A Cholesky factor costs as much as many sweeps of its Hessian: these come first.

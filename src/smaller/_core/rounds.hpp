@@ -47,7 +47,7 @@ public:
     static constexpr double FARTHEST = 2.0;       // times the last step of the strength: so far are weights foretold
     static constexpr double UNKNOWN = std::numeric_limits<double>::infinity(), ROUNDING = 1e-12;
     static constexpr double SERVES = 2.0;         // steps of a path, a Hessian
-    static constexpr double EPSILON = 1e-15;      // what rounding leaves of a product, relative to the lengths of its factors
+    static constexpr double EPSILON = 2e-15;      // what rounding leaves of a product, relative to the lengths of its factors
     static constexpr double DRIFT = 1e-12;        // of scores that were added up step by step, from those of their weights
     static constexpr double NEGLIGIBLE = 1e-10;   // nats for each sample: a gap is relative to the objective, or to this
 

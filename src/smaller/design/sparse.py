@@ -72,6 +72,7 @@ class SparseDesign(Design):
         weight, total = s[row], s.sum()
         mean = self._total(column, weight * x) / total
         unstored = np.maximum(total - self._total(column, weight), 0.0)
+        unstored[np.bincount(column, minlength=self.d) == self.n] = 0.0  # else rounding, times the square of the mean
         spread = self._total(column, weight * (x - mean[column]) ** 2) + unstored * mean**2
         return mean, spread, self._total(column, weight * np.abs(x))
 

@@ -92,8 +92,9 @@ def find_moments(X, y, weight, offset, task: Task) -> Moments:
         Z, w = block.columns(part), s[part]
         if sparse.issparse(Z):
             stored = np.bincount(Z.indices, weights=np.repeat(w, np.diff(Z.indptr)), minlength=d)
+            unstored = np.where(np.bincount(Z.indices, minlength=d) == len(w), 0.0, w.sum() - stored)
             away = (Z.data - mean[Z.indices]) ** 2 * np.repeat(w, np.diff(Z.indptr))
-            spread += np.bincount(Z.indices, weights=away, minlength=d) + (w.sum() - stored) * mean**2
+            spread += np.bincount(Z.indices, weights=away, minlength=d) + unstored * mean**2
         else:
             spread += np.square(Z - mean).T @ w
     return Moments(total, mean, spread, mass, by_class, _draw(block, task))

@@ -18,26 +18,27 @@ from .smooth import settle
 
 FAR = 30.0  # an offset from which on a row is certain
 NEAR = 10.0  # what the largest becomes in the first problem
-SHORTER = 4.0  # times, from one divisor to the next
+SHORTER = 2.0  # times, from one divisor to the next
 ROUGHLY, FEW = 1e-2, 30  # accuracy and iterations of the problems on the way
+NATS = 0.03  # for each sample, their accuracy where they are far: the next problem is to begin within a few nats
 
 
 def begin(objective: Posterior) -> np.ndarray:
     """Weights to begin with."""
-    return _approached(objective, lambda problem, W: newton(problem, W, ROUGHLY, FEW).weights)
+    return _approached(objective, lambda problem, W, tol: newton(problem, W, tol, FEW).weights)
 
 
 def null_start(objective: Posterior) -> np.ndarray:
     """Weights to begin with where those under a penalty are to stay at 0."""
-    return _approached(objective, lambda problem, W: settle(problem, W, ROUGHLY).W)
+    return _approached(objective, lambda problem, W, tol: settle(problem, W, tol).W)
 
 
-def _approached(objective: Posterior, solve: Callable[[Posterior, np.ndarray], np.ndarray]) -> np.ndarray:
+def _approached(objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], np.ndarray]) -> np.ndarray:
     W, far = objective.start(), objective.farthest()
     if not far > FAR or not isinstance(objective.likelihood, Multinomial):
         return W
     divisor = far / NEAR
     while divisor > 1.0:
-        W = divisor * solve(objective.tempered(divisor), W / divisor)
+        W = divisor * solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))
         divisor /= SHORTER
     return W

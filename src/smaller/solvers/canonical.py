@@ -46,3 +46,10 @@ def _weighted_middle(values: np.ndarray, weight: np.ndarray) -> float:
     choices = distinct[first : first + 2] if level else distinct[first : first + 1]
     often = [np.count_nonzero(values == value) for value in choices]
     return float(max(zip(often, -np.abs(choices), choices, strict=True))[2])
+
+
+def lowered(value, gap, gain):
+    """Objective and relative gap of weights whose penalty a shift of rows has lowered; numbers or arrays."""
+    rest = value - gain
+    bound = np.maximum(gap * np.where(rest > 0, value, 1.0) - gain, 0.0) / np.where(rest > 0, rest, 1.0)
+    return rest, np.where(gain == 0, gap, bound)

@@ -21,7 +21,7 @@ from .. import progress
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
-from .canonical import canonical
+from .canonical import canonical, lowered
 from .newton import newton
 from .smooth import settle
 from .solution import History, Solution
@@ -106,9 +106,12 @@ def fixed_point(
         solution = solve(problem, W, accuracy, allowed if accuracy == tol else min(allowed, FIT_PASSES), screen, scores)
         passes -= solution.n_iter
         W, scores = representative(problem, solution.weights), solution.scores  # which shifts do not concern
+        gain = problem.penalty(solution.weights) - problem.penalty(W)
+        value, gap = map(float, lowered(solution.objective, solution.gap, gain))
+        solution = solution._replace(weights=W, objective=value, gap=gap)
         N, S = size(problem, W)
         change = float(np.log(N / S / lam)) if N else 0.0
-        visits.append(Visit(lam, accuracy, solution._replace(weights=W), N, change))
+        visits.append(Visit(lam, accuracy, solution, N, change))
         progress.tell(f"L1 fit {len(visits)} at strength {lam:.4g}: {N} weights")
         rests = abs(change) <= settled or search.closed()
         if N == 0 or last or (rests and accuracy == tol) or not np.isfinite(change):

@@ -1,0 +1,216 @@
+"""What a convex fit claims holds for the weights that it returns: objective, gap and status, whatever the options."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.datasets import load_iris
+
+from smaller import RMLR, SBMLR, SMLR, SMLRCV, _core, path
+from smaller._core import reference
+from smaller.design import as_design, dense
+from smaller.likelihoods import Multinomial
+from smaller.objective import Posterior
+from smaller.priors import Laplace, Normal
+from smaller.solvers import SOLVERS
+from smaller.solvers.newton import newton
+
+X, y = load_iris(return_X_y=True)
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def loss(scores, labels, weight=1.0):
+    """Negative log-likelihood of scores of all classes, large ones too."""
+    own = scores[np.arange(len(labels)), labels]
+    return float((weight * (logsumexp(scores - own[:, None], axis=1))).sum())
+
+
+def scores_of(model, X, offset):
+    F = X @ model.coef_.T + model.intercept_
+    if F.shape[1] == 1:
+        F = np.column_stack([np.zeros(len(F)), F + offset[:, None]])
+        return F
+    return F + offset
+
+
+# -- Large offsets
+
+
+def test_an_offset_of_a_thousand_nats_does_not_hide_the_optimum():
+    inputs, labels, offset = np.array([[0.9], [0.3], [0.5]]), np.array([0, 1, 0]), np.array([958.0, -1525.0, 1130.0])
+    with pytest.warns(UserWarning, match="kept no column"):
+        model = SMLR(lam=5.0).fit(inputs, labels, offset=offset)
+    assert model.status_ == "converged"
+    assert model.objective_ == pytest.approx(2655.0, rel=1e-9)
+    assert model.objective_ == pytest.approx(loss(scores_of(model, inputs, offset), labels), rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1.0, 300.0, 1e3, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("parametrization", ["symmetric", "reference"])
+def test_offsets_of_any_size_end_with_the_objective_of_the_weights_returned(size, parametrization):
+    offset = size * np.random.default_rng(0).standard_normal((150, 3))
+    for model, penalty in (
+        (SMLR(parametrization=parametrization), lambda W: np.abs(W).sum()),
+        (RMLR(parametrization=parametrization), lambda W: (W**2).sum() / 2),
+    ):
+        model.fit(X, y, offset=offset)
+        value = loss(scores_of(model, X, offset), y) + penalty(model.coef_)
+        assert model.status_ == "converged"
+        assert model.objective_ == pytest.approx(value, rel=1e-9)
+        assert model.dual_gap_ <= 1e-6
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6])
+def test_sbmlr_takes_large_offsets(size):
+    offset = size * np.random.default_rng(1).standard_normal((150, 3))
+    model = SBMLR().fit(X, y, offset=offset)
+    unit = X.std(axis=0) if model.standardize else 1.0
+    value = loss(scores_of(model, X, offset), y) + model.lam_ * float(np.abs(model.coef_ * unit).sum())
+    assert model.objective_ == pytest.approx(value, rel=1e-9)
+
+
+def test_offsets_that_decide_every_class_leave_an_objective_of_nothing():
+    offset = np.where(y[:, None] == np.arange(3), 1e4, 0.0)
+    with pytest.warns(UserWarning, match="kept no column"):
+        model = SMLR().fit(X, y, offset=offset)
+    assert model.status_ == "converged"
+    assert model.objective_ == 0.0
+    assert model.dual_gap_ <= 1e-200
+
+
+def test_an_offset_without_digits_for_the_weights_is_refused():
+    with pytest.raises(ValueError, match="offset must not exceed"):
+        SMLR().fit(X, y, offset=np.full((150, 3), 1e13))
+
+
+@pytest.mark.parametrize("kernel", ["compiled", "reference"])
+def test_the_newton_kernel_keeps_scores_and_weights_together_where_every_row_is_certain(kernel):
+    if kernel == "compiled" and not _core.COMPILED:
+        pytest.skip("the compiled core is not installed")
+    run = _core.newton if kernel == "compiled" else reference.newton
+    columns, offset = np.asfortranarray([[0.9], [0.3], [0.5]]), np.array([[958.0], [-1525.0], [1130.0]])
+    Y = np.asfortranarray([[0.0], [1.0], [0.0]])
+    w, b, F = np.zeros(1), np.array([-188.0]), np.asfortranarray(offset - 188.0)
+    at, strength = np.zeros(1, dtype=np.int64), np.full(1, 5.0)
+    run(columns, 1e-9, 20, 0.1, at, at, w, b, F, Y, np.ones(3), strength, np.zeros(1), strength, 1, True)
+    np.testing.assert_allclose(F, columns * w + b + offset, rtol=1e-12)
+
+
+# -- The one exit of all solvers
+
+
+def posterior(l1, offset=None):
+    Y = np.asfortranarray(y[:, None] == np.arange(3), dtype=float)
+    prior = Laplace(1.0) if l1 else Normal(1.0)
+    return Posterior(as_design(np.asfortranarray(X), True), Y, Multinomial(False), prior, offset=offset)
+
+
+@pytest.mark.parametrize("offset", [False, True])
+def test_scores_that_do_not_belong_to_the_weights_certify_nothing(offset):
+    """Offsets keep the rounds in Python; without them they are compiled."""
+    rng = np.random.default_rng(0)
+    objective = posterior(True, np.asfortranarray(rng.standard_normal((150, 3))) if offset else None)
+    best = newton(objective, objective.start(), 1e-9, 100)
+    W = np.zeros_like(best.weights)
+    found = newton(objective, W, 1e-6, 100, F=best.scores.copy(order="F"))
+    assert found.objective == pytest.approx(objective.value(found.weights), rel=1e-12)
+    assert found.objective == pytest.approx(best.objective, rel=1e-6) or found.status.name != "CONVERGED"
+
+
+@pytest.mark.parametrize("l1", [True, False])
+@pytest.mark.parametrize("solver", ["newton", "bound", "component-wise", "component-wise-greedy"])
+def test_every_solver_reads_its_certificate_from_the_weights_alone(solver, l1):
+    solve, _ = SOLVERS[solver]
+    objective = posterior(l1)
+    found = solve(objective, objective.start(), 1e-3, 2000)
+    fresh = posterior(l1).at(found.weights)
+    assert found.status.name == "CONVERGED"
+    assert found.objective == pytest.approx(fresh.value, rel=1e-13)
+    assert found.gap == pytest.approx(fresh.gap, rel=1e-6, abs=1e-14)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3, None])
+def test_the_objectives_of_a_path_are_those_of_its_weights_also_where_it_stops_early(max_iter):
+    """Of four classes a row may shift between its two middle values, which lowers the penalty of unfinished weights."""
+    rng = np.random.default_rng(3)
+    inputs, labels = rng.standard_normal((40, 6)), np.arange(40) % 4
+    offset = 50 * rng.standard_normal((40, 4))
+    for given in (None, offset):
+        found = path(inputs, labels, 8, offset=given, tol=1e-3, max_iter=max_iter)
+        for i, W in enumerate(found.coefs):
+            F = inputs @ W.T + found.intercepts[i] + (0.0 if given is None else given)
+            value = loss(F, labels) + found.lams[i] * np.abs(W).sum()
+            assert found.objectives[i] == pytest.approx(value, rel=1e-9)
+
+
+# -- Cross-validation with options
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"l2": 1.0}, {"penalty_factor": [0, 1, 1, 1]}, {"l2": 0.1, "parametrization": "reference"}],
+)
+@pytest.mark.parametrize("offset", [None, 1.0])
+def test_smlrcv_takes_every_option(options, offset):
+    given = None if offset is None else offset * np.random.default_rng(0).standard_normal((150, 3))
+    model = SMLRCV(lams=10, cv=3, **options).fit(X, y, offset=given)
+    assert model.status_ == "converged"
+    factor = np.array(options.get("penalty_factor", [1, 1, 1, 1]))
+    F = X @ model.coef_.T + model.intercept_ + (0.0 if given is None else given)
+    penalty = model.lam_ * np.abs(model.coef_) + options.get("l2", 0.0) * model.coef_**2 / 2
+    assert model.objective_ == pytest.approx(loss(F, y) + float((penalty * factor).sum()), rel=1e-9)
+
+
+def test_smlrcv_takes_a_table_that_is_not_copied_by_columns(monkeypatch):
+    monkeypatch.setattr(dense, "BLOCK_BYTES", 0)
+    assert SMLRCV(lams=10, cv=3).fit(X, y).status_ == "converged"
+
+
+# -- Columns and weights that try the arithmetic
+
+
+def test_a_constant_column_of_a_sparse_matrix_has_no_spread():
+    """What is not stored weighs nothing, not what rounding leaves of a sum of weights."""
+    rng = np.random.default_rng(5)
+    columns, s = np.column_stack([np.full(30, 3.3), rng.standard_normal(30)]), rng.gamma(1.0, size=30)
+    assert as_design(sparse.csr_array(columns)).moments(s).spread[0] <= 1e-28 * 3.3**2 * s.sum()
+
+
+def test_standardised_ridge_is_the_same_on_sparse_and_dense_columns():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        inputs, s = rng.standard_normal((30, 4)), rng.gamma(1.0, size=30)
+        inputs[:, 0] = 3.3
+        labels = np.arange(30) % 3
+        fits = [
+            RMLR(standardize=True, penalty_factor=[1, 0, 1, 1]).fit(each, labels, s).objective_
+            for each in (inputs, sparse.csr_array(inputs))
+        ]
+        assert fits[1] == pytest.approx(fits[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("Model", [SMLR, RMLR])
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_array, lambda A: A[::2]])
+def test_inputs_whose_squares_overflow_are_refused(Model, make):
+    labels = y if make(X).shape[0] == 150 else y[::2]
+    with pytest.raises(ValueError, match="divide them by a constant"):
+        Model().fit(make(X * 1e154), labels)
+
+
+def test_weights_whose_sums_overflow_are_refused_and_tiny_ones_are_taken():
+    with pytest.raises(ValueError, match="sample_weight must sum to at most"):
+        SMLR().fit(X, y, np.full(150, 1e300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        assert SMLR().fit(X, y, np.full(150, 1e-300)).status_ == "converged"
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-300])
+def test_a_kernel_of_inputs_that_hardly_vary_does_not_overflow(scale):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        SMLR(basis="rbf").fit(X * scale, y)
