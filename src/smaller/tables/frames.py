@@ -1,4 +1,4 @@
-"""Files with columns in portions: functions of (path, columns wanted, columns to be taken as text)."""
+"""Files with columns in portions: functions of (path, columns wanted, columns to be taken as text, decimal mark)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .columns import listed
 PORTION = 5_000  # rows in memory beside the array
 
 
-def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()) -> Iterator:
+def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = ".") -> Iterator:
     import pandas as pd
 
     try:
@@ -20,7 +20,7 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
         _refuse_twice(path, first.iloc[0].dropna().tolist())
         yield from pd.read_csv(
             path, sep=separator, usecols=None if names is None else list(names), dtype=dict.fromkeys(text, str),
-            chunksize=PORTION, encoding="utf-8-sig", low_memory=False,
+            chunksize=PORTION, encoding="utf-8-sig", low_memory=False, decimal=decimal,
         )  # fmt: skip
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.") from None
@@ -48,7 +48,9 @@ def _separator(path: Path) -> str:
 
 
 def arrow(batches: Callable) -> Callable:
-    def frames(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()) -> Iterator:
+    def frames(
+        path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = "."
+    ) -> Iterator:
         import pyarrow as pa
 
         try:
