@@ -47,8 +47,10 @@ def _reason(inner) -> str:
     """Why a model has no path; empty where it has one."""
     if what_is_kept(inner) == "vectors":
         return "The path is drawn for models whose columns are inputs or products of inputs, not for kernels."
+    name = type(inner).__name__
+    if strength_of(inner) == 0:
+        return f"{name} has no path at lam=0: a path is drawn over the logarithm of the strength."
     if not strength_of(inner) > 0:
-        name = type(inner).__name__
         return f"{name} has no path: there is no strength of one prior to vary. The models that have one are {ON_PATH}."
     return ""
 

@@ -31,8 +31,8 @@ def _fill(path: Path, wanted: Reading, frames: Callable, columns: Columns, rows:
     )
     # Column by column, as solvers want it: in another order they would pack a copy.
     X, found, unseen, start = np.empty((rows, len(columns.inputs)), order="F"), [], Counter[str](), 0
-    texts = [*columns.categories, *(name for name in columns.commas if name in [*columns.names, *target])]
-    for frame in frames(path, [*columns.names, *target], texts):
+    mark = "," if columns.commas else "."
+    for frame in frames(path, [*columns.names, *target], list(columns.categories), mark):
         stop = start + len(frame)
         _fill_rows(X[start:stop], frame, columns, unseen)
         found += [_target(frame[name], columns) for name in target]

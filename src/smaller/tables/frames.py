@@ -1,4 +1,4 @@
-"""Files with columns in portions: functions of (path, columns wanted, columns to be taken as text)."""
+"""Files with columns in portions: functions of (path, columns wanted, columns to be taken as text, decimal mark)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .formulas import as_read, unescaped
 PORTION = 5_000  # rows in memory beside the array
 
 
-def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()) -> Iterator:
+def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = ".") -> Iterator:
     import pandas as pd
 
     try:
@@ -23,7 +23,7 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
         portions = pd.read_csv(
             path, sep=separator, usecols=None if names is None else [written.get(name, name) for name in names],
             dtype={written.get(name, name): str for name in text}, chunksize=PORTION, encoding="utf-8-sig",
-            low_memory=False,
+            low_memory=False, decimal=decimal,
         )  # fmt: skip
         yield from map(as_read, portions)
     except pd.errors.EmptyDataError:
@@ -52,7 +52,9 @@ def _separator(path: Path) -> str:
 
 
 def arrow(batches: Callable) -> Callable:
-    def frames(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()) -> Iterator:
+    def frames(
+        path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = "."
+    ) -> Iterator:
         import pyarrow as pa
 
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,11 +37,6 @@ COMMA, COMMA_OR_THOUSANDS, THOUSANDS = "decimal comma", "comma before three digi
 DATE, ABSENT, TEXT = "date", "missing", "text"
 WRITTEN_AS_NUMBER = (NUMBER, DOTTED, COMMA, COMMA_OR_THOUSANDS, THOUSANDS)
 
-PATTERNS = {
-    COMMA_OR_THOUSANDS: r"[+-]?[1-9]\d{0,2},\d{3}",
-    COMMA: r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?",
-    THOUSANDS: r"[+-]?\d{1,3}(?:(?:,\d{3})+(?:\.\d*)?|(?:\.\d{3})+(?:,\d*)?|(?:[ '\u00a0\u202f]\d{3})+(?:[.,]\d*)?)",
-}
 _DAY, _MONTH, _YEAR = r"(?:0?[1-9]|[12]\d|3[01])", r"(?:0?[1-9]|1[0-2])", r"(?:1[5-9]|2\d)\d\d"
 _NAME = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?[ap]m)?(?: ?(?:z|utc|[+-]\d\d:?\d\d))?"
@@ -58,17 +54,33 @@ def kinds_of(texts) -> np.ndarray:
     """What each of these texts is; `texts` is a pandas Series of text."""
     import pandas as pd
 
-    plain = texts.astype(object).str.strip()
+    plain = texts.str.strip()
     kinds = np.full(len(plain), TEXT, dtype=object)
     is_number = pd.to_numeric(plain, errors="coerce").notna().to_numpy()
     kinds[is_number] = NUMBER
     kinds[is_number & plain.str.contains(".", regex=False).to_numpy(dtype=bool)] = DOTTED
-    rest = np.flatnonzero(~is_number)
-    other = plain.iloc[rest].str.lower()
-    for kind, pattern in (*reversed(PATTERNS.items()), (DATE, DATES)):
-        kinds[rest[other.str.fullmatch(pattern).to_numpy(dtype=bool)]] = kind
-    kinds[rest[other.isin(MISSING).to_numpy()]] = ABSENT
+    places, rest = np.flatnonzero(~is_number), plain[~is_number].str.lower()
+    for kind, matches in TESTS.items():
+        found = matches(rest).to_numpy(dtype=bool)
+        kinds[places[found]] = kind
+        places, rest = places[~found], rest[~found]
     return kinds
+
+
+def _matching(pattern: str) -> Callable:
+    return lambda texts: texts.str.fullmatch(pattern)
+
+
+# In this order: the first that a text passes says what it is.
+TESTS: dict[str, Callable] = {
+    ABSENT: lambda texts: texts.isin(MISSING),
+    COMMA_OR_THOUSANDS: _matching(r"[+-]?[1-9]\d{0,2},\d{3}"),
+    COMMA: _matching(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?"),
+    THOUSANDS: _matching(
+        r"[+-]?\d{1,3}(?:(?:,\d{3})+(?:\.\d*)?|(?:\.\d{3})+(?:,\d*)?|(?:[ '\u00a0\u202f]\d{3})+(?:[.,]\d*)?)"
+    ),
+    DATE: _matching(DATES),
+}
 
 
 class Texts:
@@ -83,16 +95,24 @@ class Texts:
     def add(self, column) -> None:
         """Count a portion of the column, a Series of text."""
         found = column.dropna().astype(str).value_counts()
-        new = found.index[~found.index.isin(list(self.kinds))]
-        kinds = dict(zip(new, kinds_of(new.to_series()), strict=True)) if len(new) else {}
-        for text, count in found.to_dict().items():
-            kind = self.kinds.get(text) or kinds[text]
-            self.rows[kind] += count
-            if text in self.kinds or len(self.kinds) < TEXTS_KEPT:
-                self.kinds[text] = kind
-                self.counts[text] += count
-            else:
-                self.more = True
+        known = found.index.isin(list(self.kinds))
+        for text, count in found[known].items():
+            self.counts[text] += count
+            self.rows[self.kinds[text]] += count
+        self._add_new(found[~known])
+
+    def _add_new(self, found) -> None:
+        if not len(found):
+            return
+        kinds, counts = kinds_of(found.index.to_series()), found.to_numpy()
+        for kind in np.unique(kinds):
+            self.rows[kind] += int(counts[kinds == kind].sum())
+        # Texts that are no numbers are told of, so they come first.
+        order = np.argsort(np.isin(kinds, WRITTEN_AS_NUMBER), kind="stable")
+        room = order[: max(TEXTS_KEPT - len(self.kinds), 0)]
+        self.more |= len(room) < len(order)
+        for text, kind, count in zip(found.index[room], kinds[room], counts[room].tolist(), strict=True):
+            self.kinds[text], self.counts[text] = kind, count
 
     def of(self, *kinds: str) -> list[str]:
         """The texts of these kinds, the most frequent first."""
@@ -118,7 +138,8 @@ def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset(
     """
     import pandas as pd
 
-    texts = column.astype(object).where(column.isna(), column.astype(str)).str.strip()
+    is_text = isinstance(column.dtype, pd.StringDtype)  # of an object column, every value is made text
+    texts = (column if is_text else column.astype(object).where(column.isna(), column.astype(str))).str.strip()
     numbers = pd.to_numeric(texts.str.replace(",", ".", regex=False) if comma else texts, errors="coerce")
     unread = texts[numbers.isna() & column.notna()]
     odd = unread[~(unread.str.lower().isin(MISSING) | unread.isin(missing))]

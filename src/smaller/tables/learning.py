@@ -27,7 +27,7 @@ NUMBERS = 0.95  # a column of at least this share of numbers is never taken as c
 ROW_NAME = re.compile(
     r"(?i:(?:.*[\W_])?(?:id|ids|idx|index|nr|no|number|key|row|rowid|record|serial|uid))|.*[a-z](?:Id|ID)"
 )
-CATEGORICAL = "text, taken as categories"
+CATEGORICAL, BY_COMMA = "text, taken as categories", "numbers with a decimal comma"
 
 
 def learn(path: Path, wanted: Reading, frames: Callable) -> tuple[Columns, int]:
@@ -38,7 +38,7 @@ def learn(path: Path, wanted: Reading, frames: Callable) -> tuple[Columns, int]:
     ValueError
         With a sentence for each column that cannot be an input as it is, and what to do.
     """
-    text, spans, rows, names = set(wanted.categorical), _Spans(), 0, []
+    text, spans, rows, names = set(), _Spans(), 0, []
     for frame in frames(path):
         names, rows = list(frame.columns), rows + len(frame)
         text |= {name for name in names if not is_number(frame[name])}
@@ -55,8 +55,10 @@ def learn(path: Path, wanted: Reading, frames: Callable) -> tuple[Columns, int]:
             f" but numbers of rows, {listed(list(row_names))}; --numeric takes one as an input" if row_names else ""
         )
         raise ValueError(f"{path} has no column beside the target {wanted.target!r}{others}.")
-    texts = _count_texts(path, [name for name in [*used, wanted.target] if name in text], frames)
-    return _judged(texts, used, row_names, rows, wanted), rows
+    asked = [name for name in [*used, wanted.target] if name in text or name in wanted.categorical]
+    commas = _with_commas(path, [name for name in asked if name not in wanted.categorical], wanted, frames)
+    texts = _count_texts(path, [name for name in asked if name not in commas], frames)
+    return _judged(texts, commas, used, row_names, rows, wanted), rows
 
 
 def _check_names(path: Path, names: list[str], wanted: Reading) -> None:
@@ -126,6 +128,28 @@ def _row_names(path: Path, names: list[str], spans: _Spans, rows: int, wanted: R
     return found
 
 
+def _with_commas(path: Path, names: list[str], wanted: Reading, frames: Callable) -> list[str]:
+    """Those of the columns that are numbers with a decimal comma and nothing else.
+
+    A first look at one portion says whether the file has decimal commas at all.
+    """
+    if not names or wanted.decimal == ".":
+        return []
+    if wanted.decimal is None:
+        look = {name: Texts() for name in names}
+        first = next(iter(frames(path, names, names)))
+        for name, texts in look.items():
+            texts.add(first[name])
+        if not any(texts.rows[COMMA] for texts in look.values()):
+            return []
+    left = set(names)
+    for frame in frames(path, names, (), ","):
+        left = {name for name in left if is_number(frame[name])}
+        if not left:
+            break
+    return [name for name in names if name in left]
+
+
 def _count_texts(path: Path, names: list[str], frames: Callable) -> dict[str, Texts]:
     texts = {name: Texts() for name in names}
     if not names:
@@ -136,9 +160,11 @@ def _count_texts(path: Path, names: list[str], frames: Callable) -> dict[str, Te
     return texts
 
 
-def _judged(texts: dict[str, Texts], used: list[str], remarks: dict[str, str], rows: int, wanted: Reading) -> Columns:
-    """The columns, each column of text as what its texts are."""
-    by_comma = wanted.decimal == "," or any(found.rows[COMMA] for found in texts.values())
+def _judged(
+    texts: dict[str, Texts], commas: list[str], used: list[str], remarks: dict[str, str], rows: int, wanted: Reading
+) -> Columns:
+    """The columns, each column of text as what its texts are; `commas` are numbers with a decimal comma for certain."""
+    by_comma = wanted.decimal == "," or bool(commas) or any(found.rows[COMMA] for found in texts.values())
     numbers = {name: found for name, found in texts.items() if _has_numbers(name, found, wanted)}
     categories = {name: found for name, found in texts.items() if name not in numbers and name != wanted.target}
     problems = [
@@ -158,10 +184,11 @@ def _judged(texts: dict[str, Texts], used: list[str], remarks: dict[str, str], r
         {name: sorted(found.counts) for name, found in categories.items()},
         _most_frequent(categories) if wanted.impute else {},
         wanted.target,
-        commas=[name for name, found in numbers.items() if found.number(COMMA, COMMA_OR_THOUSANDS)],
+        commas=[*commas, *(name for name, found in numbers.items() if found.number(COMMA, COMMA_OR_THOUSANDS))],
         missing={name: odd for name, found in numbers.items() if (odd := found.of(TEXT, DATE))},
         remarks={
             **remarks,
+            **dict.fromkeys(commas, BY_COMMA),
             **{name: _as_categories(found) for name, found in categories.items()},
             **{name: _as_numbers(found) for name, found in numbers.items()},
         },
@@ -240,9 +267,9 @@ def _as_categories(texts: Texts) -> str:
 
 
 def _as_numbers(texts: Texts) -> str:
-    comma = " with a decimal comma" if texts.number(COMMA, COMMA_OR_THOUSANDS) else ""
+    numbers = BY_COMMA if texts.number(COMMA, COMMA_OR_THOUSANDS) else "numbers"
     absent = texts.of(ABSENT, TEXT, DATE)
     count = texts.number(ABSENT, TEXT, DATE)
     in_rows = f"in {count} row{'s' if count > 1 else ''}"
     missing = f"; {listed(absent, 3)} ({in_rows}) {'count' if len(absent) > 1 else 'counts'} as missing"
-    return f"numbers{comma}{missing if absent else ''}"
+    return f"{numbers}{missing if absent else ''}"
