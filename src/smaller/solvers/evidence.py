@@ -21,7 +21,7 @@ from ..laplace import Mode
 from .solution import Solution, Step
 
 ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
-LEAST = 1e-24  # of the targets' variance: a given noise below this is lost in rounding
+LEAST = 1e-14  # of the targets' variance: a given noise below this is lost in the rounding of products of columns
 FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' variance
 SMALL, ENTRIES = 300, 1 << 21  # so many columns, or numbers in them, make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
@@ -82,8 +82,9 @@ def in_own_unit(
     unit = float(np.exp2(np.round(0.5 * np.log2(evidence.variance))))
     if noise is not None and noise < LEAST * evidence.variance:
         raise ValueError(
-            f"noise={noise:.3g} is less than {LEAST:.0e} of the targets' variance, {evidence.variance:.3g}, and cannot "
-            "be told from rounding errors; noise is a variance in the square of the unit of y: give a larger one."
+            f"noise={noise:.3g} is less than {LEAST:.0e} of the targets' variance, {evidence.variance:.3g}, and would "
+            "be lost in rounding errors; noise is a variance, in the square of the unit of y: give a larger one, or "
+            "take maximally_sparse for data without noise."
         )
     found = search(evidence.scaled(unit), None if noise is None else noise / unit**2)
     constant = evidence.k * evidence.total * float(np.log(unit))
