@@ -225,8 +225,8 @@ class TypeIIRegressor(VarianceModel):
         prior, name = as_scale_mixture(self.prior), self.algorithm
         check_prior(prior, name)
         # A prior of the variances has a unit of its own, so that the targets keep theirs.
-        unitless = isinstance(prior, Jeffreys)
         noise = self._noise()
+        unitless = isinstance(prior, Jeffreys) or (noise is None and evidence.yy == 0)
         found = in_own_unit(evidence, noise, self._search) if unitless else self._search(evidence, noise)
         self._doubt_noise(evidence, found)
         return found

@@ -26,6 +26,7 @@ RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 AT_ONCE = 8  # columns whose products are taken together, so that no copy of all of them is made
 CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
+REFINEMENTS = 2  # of a mean, by its residuals
 BLOCK = 1024  # columns that are formed at a time
 DOUBTFUL = 1e-4  # a sparsity that has lost so much of itself to subtraction is computed again, without any
 
@@ -78,6 +79,15 @@ class Columns:
         return self.design.squares(omega, self.center) / self.unit[:, None] ** 2
 
 
+def cholesky(H: np.ndarray) -> np.ndarray:
+    """The lower factor of a positive definite matrix, also where rounding has left it just short of that."""
+    for ridge in RIDGES:
+        L, failed = dpotrf(H + ridge * np.diag(H.diagonal()) if ridge else H, lower=1)
+        if not failed:
+            return L
+    raise LinAlgError("the posterior precision is not positive definite; scale the columns, or raise the noise")
+
+
 def inverse(H: np.ndarray, design: Design | None = None) -> tuple[np.ndarray, float]:
     """H^-1 and log|H| of a positive definite matrix, by Cholesky: a large one where the design lies."""
     if not len(H):
@@ -85,12 +95,7 @@ def inverse(H: np.ndarray, design: Design | None = None) -> tuple[np.ndarray, fl
     found = None if design is None else design.factorised(H)
     if found is not None:
         return found
-    for ridge in RIDGES:
-        L, failed = dpotrf(H + ridge * np.diag(H.diagonal()) if ridge else H, lower=1)
-        if not failed:
-            break
-    else:
-        raise LinAlgError("the posterior precision is not positive definite")
+    L = cholesky(H)
     logdet = 2 * float(np.log(L.diagonal()).sum())
     half, _ = dpotri(L, lower=1)  # above its diagonal are the zeros of L
     full = half + half.T
@@ -176,11 +181,13 @@ class Evidence:
 
     def fit(self, rows: np.ndarray, alpha: np.ndarray, noise: float, G: np.ndarray, C: np.ndarray) -> Fit:
         """Posterior and log evidence with these columns in the model; G and C are their products."""
-        H = G / noise
-        H.flat[:: len(rows) + 1] += alpha
-        Sigma, logdet = inverse(H, self.columns.design)
+        # In units of the prior's deviations no eigenvalue is below 1, however small the noise.
+        root = 1 / np.sqrt(alpha)
+        H = G * np.outer(root, root) / noise
+        H.flat[:: len(rows) + 1] += 1.0
+        inner, logdet = inverse(H, self.columns.design)
+        Sigma = inner * np.outer(root, root)
         mean = Sigma @ C / noise
-        logdet -= np.log(alpha).sum()
         explained = float((mean * C).sum())
         misfit = max(self.yy - 2 * explained + float((mean * (G @ mean)).sum()), 0.0)
         # y^T Sigma_y^-1 y = misfit / noise + sum alpha mu^2, without the cancellation of yy - mu.C
@@ -189,12 +196,22 @@ class Evidence:
         return Fit(rows, alpha, noise, mean, Sigma, value, misfit, G)
 
     def weighed(self, fit: Fit, Phi: np.ndarray) -> Fit:
-        """The same model, its misfit and log evidence from the residuals themselves; Phi are its columns.
+        """The same model, its mean refined by its residuals, and misfit and evidence from these; Phi are its columns.
 
         y^T Sigma_y^-1 y is the least of misfit / noise + sum alpha mu^2 over mu, so that rounding of mu hardly counts.
         """
-        misfit = float(((self.root * self.Z - Phi @ fit.mean) ** 2).sum())
-        return fit._replace(misfit=misfit, log_evidence=fit.log_evidence + 0.5 * (fit.misfit - misfit) / fit.noise)
+        T, mean = self.root * self.Z, fit.mean
+        for _ in range(REFINEMENTS):
+            mean = mean + fit.covariance @ (Phi.T @ (T - Phi @ mean) / fit.noise - fit.alpha[:, None] * mean)
+        better = self._with_mean(fit, Phi, mean)
+        same = self._with_mean(fit, Phi, fit.mean)
+        return better if better.log_evidence > same.log_evidence else same
+
+    def _with_mean(self, fit: Fit, Phi: np.ndarray, mean: np.ndarray) -> Fit:
+        misfit = float(((self.root * self.Z - Phi @ mean) ** 2).sum())
+        before = fit.misfit / fit.noise + float(fit.alpha @ (fit.mean**2).sum(axis=1))
+        now = misfit / fit.noise + float(fit.alpha @ (mean**2).sum(axis=1))
+        return fit._replace(mean=mean, misfit=misfit, log_evidence=fit.log_evidence + 0.5 * (before - now))
 
     def at(self, rows: np.ndarray, alpha: np.ndarray, noise: float) -> Fit:
         """The same, from the columns' positions alone."""

@@ -21,7 +21,7 @@ from ..laplace import Mode
 from .solution import Solution, Step
 
 ALIGNED = 1 - 1e-9  # columns whose cosine exceeds this are one column
-LEAST = 1e-24  # of the targets' variance: a given noise below this is lost in rounding
+LEAST = 1e-14  # of the targets' variance: a given noise below this is lost in the rounding of products of columns
 FLOOR = 1e-8  # the learned noise stays above this fraction of the targets' variance
 SMALL, ENTRIES = 300, 1 << 21  # so many columns, or numbers in them, make one working set
 SPREAD, BEST = 64, 64  # candidates of a working set: evenly over the columns, and those that promise most
@@ -76,15 +76,16 @@ def in_own_unit(
 
     The unit is a power of two, so that nothing is rounded. Targets that do not vary leave nothing to search for.
     """
+    if noise is not None and noise < max(LEAST * evidence.variance, np.finfo(float).tiny):
+        raise ValueError(
+            f"noise={noise:.3g} is less than {LEAST:.0e} of the targets' variance, {evidence.variance:.3g}, and would "
+            "be lost in rounding errors; noise is a variance, in the square of the unit of y: give a larger one, or "
+            "take maximally_sparse for data without noise."
+        )
     if evidence.yy == 0:
         nothing = evidence.empty(np.finfo(float).tiny if noise is None else noise)
         return solution(evidence, nothing, 0.0, [_note(evidence, nothing, 0.0, time.perf_counter())], 1.0, True)
     unit = float(np.exp2(np.round(0.5 * np.log2(evidence.variance))))
-    if noise is not None and noise < LEAST * evidence.variance:
-        raise ValueError(
-            f"noise={noise:.3g} is less than {LEAST:.0e} of the targets' variance, {evidence.variance:.3g}, and cannot "
-            "be told from rounding errors; noise is a variance in the square of the unit of y: give a larger one."
-        )
     found = search(evidence.scaled(unit), None if noise is None else noise / unit**2)
     constant = evidence.k * evidence.total * float(np.log(unit))
     fit = found.extra["fit"]
@@ -232,7 +233,8 @@ def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
 
 def addition_gain(S: np.ndarray, Q2: np.ndarray, k: int) -> np.ndarray:
     """What adding each column at its best precision gains: k/2 [Q^2/S - 1 - log Q^2/S] where Q^2 > S (eq. 27)."""
-    ratio = np.where(Q2 > S, Q2 / np.maximum(S, 1e-300), 1.0)
+    # Nothing is known of a column whose S is lost in rounding: the model's columns span it.
+    ratio = np.divide(Q2, S, out=np.ones_like(Q2), where=(Q2 > S) & (S > 0))
     return 0.5 * k * (ratio - 1 - np.log(ratio))
 
 

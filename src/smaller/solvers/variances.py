@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from ..design import Design, as_design
 from ..errors import Status
-from ..evidence import Evidence, inverse
+from ..evidence import Evidence, Fit, cholesky, inverse
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import Jeffreys, Laplace, increases, log_prior, prior_rate, prior_slope
@@ -29,7 +29,7 @@ IRRELEVANT = 1e-3  # a column whose data determine it less than this may be dele
 FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhutdinov & Roweis 2003)
 ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
 LONGEST = 5.0  # step in the logarithm of a variance
-OUT = 1e-8  # of the largest variance: where the slope of f at 0 is taken
+OUT = 1e-8  # where the slope of f at 0 is taken, or at this part of the largest variance
 EXACT = 1e-11  # relative duality gap of the lassos; that of rows ends at ten times this change
 ENTER = 16  # columns that may be let in again at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a column is let in with, and how often that is repeated
@@ -80,10 +80,9 @@ class Problem:
         else:
             S = (Phi * gamma) @ Phi.T / noise
             S.flat[:: len(S) + 1] += 1.0
-            factor = cho_factor(S, lower=True)
-            logdet = 2 * np.log(np.diag(factor[0])).sum()
-            scaled = root[:, None] * (Phi.T @ cho_solve(factor, self.T)) / noise
-            L = np.tril(factor[0])
+            L = cholesky(S)
+            logdet = 2 * np.log(np.diag(L)).sum()
+            scaled = root[:, None] * (Phi.T @ cho_solve((L, True), self.T)) / noise
             determined = gamma * (solve_triangular(L, Phi, lower=True) ** 2).sum(axis=0) / noise
         mean = root[:, None] * scaled
         weights = mean
@@ -94,6 +93,21 @@ class Problem:
         quadratic = misfit / noise + float((scaled**2).sum())
         value = evidence._constant(noise) - 0.5 * (evidence.k * logdet + quadratic)
         return State(rows, gamma, noise, mean, np.clip(determined, 0.0, 1.0), misfit, value)
+
+    def fit(self, state: State) -> Fit:
+        """The same model as the evidence knows it: its covariance by the smaller of the two systems too."""
+        rows, evidence = self.rows[state.rows], self.evidence
+        if not len(rows):
+            return evidence.empty(state.noise)
+        G, C = (np.asfortranarray(each) for each in self.products(state.rows))
+        if len(rows) <= len(self.Phi):
+            fit = evidence.fit(rows, 1 / state.gamma, state.noise, G, C)
+        else:
+            B = self.Phi[:, state.rows] * np.sqrt(state.gamma / state.noise)
+            V = solve_triangular(cholesky(np.eye(len(B)) + B @ B.T), B, lower=True)
+            covariance = (np.eye(len(rows)) - V.T @ V) * np.sqrt(np.outer(state.gamma, state.gamma))
+            fit = Fit(rows, 1 / state.gamma, state.noise, state.mean, covariance, 0.0, 0.0, G)
+        return fit._replace(mean=state.mean, misfit=state.misfit, log_evidence=state.log_evidence)
 
     @property
     def tall(self) -> bool:
@@ -287,16 +301,11 @@ def _readmitted(problem: Problem, state: State, learn: bool, rows: np.ndarray, g
 
 def _ended(problem: Problem, state: State, floor: float, history: list, tol: float) -> Solution:
     """Told in the units of the data; a model with a prior of the variances is judged by its own objective."""
-    evidence, rows = problem.evidence, problem.rows[state.rows]
-    if len(rows):
-        G, C = (np.asfortranarray(each) for each in problem.products(state.rows))
-        fit = evidence.fit(rows, 1 / state.gamma, state.noise, G, C)
-    else:
-        fit = evidence.empty(state.noise)
-    final = solution(evidence, fit, floor, history, tol, True)
+    final = solution(problem.evidence, problem.fit(state), floor, history, tol, True)
     if not problem.free:
         return final
-    return _judged(final, _violation(problem, state, floor, tol)[0], tol, problem.objective(state, floor > 0))
+    value = problem.objective(state._replace(log_evidence=final.extra["fit"].log_evidence), floor > 0)
+    return _judged(final, _violation(problem, state, floor, tol)[0], tol, value)
 
 
 def _judged(final: Solution, violation: float, tol: float, objective: float) -> Solution:
@@ -353,7 +362,7 @@ def _prune(problem: Problem, state: State, learn: bool) -> State:
     variance = state.gamma * (1 - state.determined)
     s = state.determined / np.maximum(variance, 1e-300)
     q2 = state.square / np.maximum(variance, 1e-300) ** 2
-    rate = prior_rate(problem.prior, state.gamma) if problem.free else 0.0
+    rate = _rates(problem, state)[state.rows]
     out = (q2 <= s + rate) & (state.determined < IRRELEVANT)
     if not out.any():
         return state
@@ -401,7 +410,7 @@ def _rates(problem: Problem, state: State) -> np.ndarray:
     """f'(gamma_j) of all columns; those that are out are taken just above 0."""
     if not problem.free:
         return np.zeros(len(problem.rows))
-    gamma = np.full(len(problem.rows), max(OUT * state.gamma.max(initial=0.0), np.finfo(float).tiny))
+    gamma = np.full(len(problem.rows), OUT * state.gamma.max(initial=1.0))
     gamma[state.rows] = np.maximum(state.gamma, gamma[0])
     return prior_rate(problem.prior, gamma)
 
