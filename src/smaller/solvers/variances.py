@@ -415,8 +415,6 @@ def _rates(problem: Problem, state: State) -> np.ndarray:
     return prior_rate(problem.prior, gamma)
 
 
-
-
 def _nothing(state: State) -> State:
     none = np.empty(0)
     return state._replace(rows=none.astype(int), gamma=none, mean=state.mean[:0], determined=none)
