@@ -495,6 +495,9 @@ class Bent:
         with np.errstate(divide="ignore"):
             return 1 / (np.sqrt(z) * (0.3 + np.sqrt(z)))
 
+    def __repr__(self):
+        return "Bent()"
+
 
 PRIORS = ["gaussian", "student", "jeffreys", "lp", Power(0.1), Power(1.5), Bent()]
 
@@ -526,7 +529,7 @@ def test_a_column_that_was_left_at_zero_comes_back():
     """A step from the zero weight of a column whose condition is violated lets the column in."""
     Phi, y = sparse_problem(seed=4)
     evidence = Evidence(as_design(Phi), y[:, None])
-    objective = TypeOne(evidence.in_units(np.sqrt(evidence.variance)), Bent(), 0.1)
+    objective = TypeOne(evidence.scaled(np.sqrt(evidence.variance)), Bent(), 0.1)
     point = objective.at(np.zeros((20, 1)))
     assert point.violation > 0.5
     assert np.count_nonzero(objective.step(point)) == np.count_nonzero(point.residuals) > 0

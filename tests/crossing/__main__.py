@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 import time
 from collections import Counter
@@ -12,7 +13,12 @@ from .cover import random_row
 from .tables import TABLES
 from .trial import run
 
-SLOW = 20.0  # seconds of one trial that are worth a line
+SLOW, LIMIT = 10.0, 60.0  # processor seconds of one trial: worth a line; given up
+
+
+def give_up(*_):
+    """Ends a trial from outside."""
+    raise TimeoutError(f"no end after {LIMIT:.0f} s of processor time")
 
 
 def main():
@@ -28,11 +34,14 @@ def main():
     print(f"seed {seed}", flush=True)
     rng, end = np.random.default_rng(seed), time.monotonic() + 60 * options.minutes
     tried, found, slow = Counter(), Counter(), 0
+    signal.signal(signal.SIGPROF, give_up)
     while time.monotonic() < end and sum(tried.values()) < options.trials:
         table = tables[rng.integers(len(tables))]
         row, each = random_row(table.factors, lambda row, t=table: not t.refused(row), rng), int(rng.integers(2**31))
         began = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, LIMIT)
         complaints = run(table, row, each)
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         took = time.process_time() - began
         if took > SLOW:
             slow += 1

@@ -12,6 +12,15 @@ from .claims import CLAIMS
 
 HONEST = (ConvergenceWarning, EmptyModelWarning, SmallClassWarning)  # warnings that are part of an honest answer
 
+# Refusals that the documentation states, each a sentence with its remedy.
+DOCUMENTED = (
+    "No column is related to the target at all",
+    "needs two samples of each of at least two classes",
+    "are beyond the range of floating-point numbers",
+    "whose squares overflow when they are summed",
+    "returned NaN or infinity for X; scale X",
+)
+
 
 def run(table, row, seed):
     """Sentences about what is wrong with one fit; an exception or a foreign warning is one. None: nothing is wrong."""
@@ -23,7 +32,9 @@ def run(table, row, seed):
             data = samples.make(row, seed)
             given = parameters(table, row, data)
             return CLAIMS[table.judge](fit(table, row, data, given, seed), row, data, given)
-        except Exception as error:  # whatever reaches a user is a finding
+        except Exception as error:  # whatever else reaches a user is a finding
+            if isinstance(error, ValueError) and any(sentence in str(error) for sentence in DOCUMENTED):
+                return []
             return [f"{type(error).__name__}: {error}"]
 
 
