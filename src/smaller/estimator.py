@@ -50,8 +50,8 @@ FOLLOWING = {"coef_", "intercept_", "gamma_", "covariance_", "joint_covariance_"
 # A kernel matrix larger than this is not kept by models that need few passes over it, but computed anew.
 LAZY_BYTES = 2**29
 
-# Sums of squares of X, and of weights, that leave room for their products.
-MOST_SQUARES, MOST_WEIGHT = 1e250, 1e50
+# What the sample weights may sum to: their products with squares of X must leave room.
+MOST_WEIGHT = 1e50
 
 
 class Estimator(BaseEstimator):
@@ -66,6 +66,7 @@ class Estimator(BaseEstimator):
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
     _sparse_formats: ClassVar[Any] = ["csc", "csr"]
     _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
+    _most_squares: ClassVar[float] = 1e250  # what the squares of all numbers of X may sum to
     _on_device: ClassVar[bool] = False  # whether a fit follows X to where PyTorch or CuPy keep it
 
     def fit(self, X, y, sample_weight=None, offset=None):
@@ -135,18 +136,26 @@ class Estimator(BaseEstimator):
         rows = np.flatnonzero(weight > 0)
         if not len(rows):
             raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-        _refuse_overflow(X, weight)
+        self._refuse_overflow(X, weight)
         every = len(rows) == X.shape[0]
         if every:
             y, weight, offset = encode(y, weight, offset)
         else:
             offset = None if offset is None else offset[rows]
             y, weight[rows], offset = encode(rows_of(y, rows), weight[rows], offset)
-        _refuse_large(y, "y")
         basis.fit(X, weight)
         if every:
             return Sample(y, weight, offset, basis, self._design(basis, X))
         return Sample(y, weight[rows], offset, basis, self._design(basis, rows_of(X, rows)))
+
+    def _refuse_overflow(self, X, weight: np.ndarray) -> None:
+        """Refuse numbers so large that a fit, which sums their weighted squares, would overflow."""
+        if not float(weight.max()) * len(weight) <= MOST_WEIGHT:
+            raise ValueError(
+                f"sample_weight must sum to at most {MOST_WEIGHT:g}, beyond which sums overflow; the largest weight is "
+                f"{weight.max():g}. Divide the weights by a constant (and the strength of the prior by the same)."
+            )
+        _refuse_large(X, self._most_squares)
 
     def _checked(self, X, y) -> tuple[Any, Any]:
         """Inputs and targets, checked by scikit-learn, or as it does where they are not NumPy's."""
@@ -182,7 +191,7 @@ class Estimator(BaseEstimator):
             return LazyDesign(lambda columns: basis.transform(X, columns), n, basis.n_columns_, self.fit_intercept)
         Phi = finite_columns(basis, X)
         if Phi is not X:
-            _refuse_large(Phi, "X, or a column that the basis makes of it,")
+            _refuse_large(Phi, self._most_squares)
         return as_design(Phi, self.fit_intercept)
 
     def _note_inputs(self, X, reset: bool = True) -> None:
@@ -290,30 +299,21 @@ def _plain(X, y) -> bool:
         return bool(np.isfinite(X.sum()))
 
 
-def _refuse_overflow(X, weight: np.ndarray) -> None:
-    """Refuse numbers so large that a fit, which sums their weighted squares, would overflow."""
-    if not float(weight.max()) * len(weight) <= MOST_WEIGHT:
-        raise ValueError(
-            f"sample_weight must sum to at most {MOST_WEIGHT:g}, beyond which sums overflow; the largest weight is "
-            f"{weight.max():g}. Divide the weights by a constant (and the strength of the prior by the same)."
-        )
-    _refuse_large(X, "X, or a column that the basis makes of it,")
-
-
-def _refuse_large(values, what: str) -> None:
-    if on_device(values) or values.dtype != np.float64:
+def _refuse_large(values, most: float) -> None:
+    """Refuse columns whose squares sum to more than a number."""
+    if on_device(values) or values.dtype != np.float64 or most == np.inf:
         return
     values = values.data if sparse.issparse(values) else values
     if values.flags.c_contiguous or values.flags.f_contiguous:
         flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):
-            if float(flat @ flat) <= MOST_SQUARES:
+            if float(flat @ flat) <= most:
                 return
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if not largest <= np.sqrt(MOST_SQUARES / max(values.size, 1)):
+    if not largest <= np.sqrt(most / max(values.size, 1)):
         raise ValueError(
-            f"{what} has values as large as {largest:g}, whose squares overflow when they are summed; divide them by a "
-            "constant, so that they are of moderate size."
+            f"X, or a column that the basis makes of it, has values as large as {largest:g}, whose squares overflow "
+            "when they are summed; divide them by a constant, so that they are of moderate size."
         )
 
 

@@ -264,7 +264,8 @@ class Posterior:
             return float(max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total))
 
         found = gap(verdict.shrinkages)
-        if not careful or found > COARSE or not self.l1.any():
+        # Without an offset no score is so large that rounding shows in a gap of the smallest tol in use.
+        if self.offset is None or not careful or found > COARSE or not self.l1.any():
             return found
         most = (np.abs(fit.G) + self._rounding(W, fit)) / np.where(self.l1 > 0, self.l1, np.inf)
         most = 1.0 / max(1.0, float(most[self.l2 == 0].max(initial=1.0)))

@@ -32,6 +32,7 @@ class RegressionModel(RegressorMixin, Estimator):
     """
 
     _targets: ClassVar[dict] = {"y_numeric": True}
+    _most_squares: ClassVar[float] = np.inf  # sizes of X and y together are checked here
     noise_: float
     covariance_: np.ndarray
 

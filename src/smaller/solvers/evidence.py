@@ -269,7 +269,6 @@ def solution(
     Evidence and violation are those of the very model that is returned; the violation is over all columns, in nats:
     the largest slope in a log variance of the model, or what the columns left out promise, whichever is more.
     """
-    design, columns = evidence.columns.design, evidence.columns
     order = np.argsort(fit.rows)
     square = np.ix_(order, order)
     fit = fit._replace(rows=fit.rows[order], alpha=fit.alpha[order], mean=fit.mean[order])
@@ -277,14 +276,19 @@ def solution(
     Phi = evidence.take(fit.rows)
     fit = evidence.weighed(fit, Phi)
     violation = max(float(np.abs(slope(evidence, fit, floor)).max(initial=0.0)), promised(evidence, fit, Phi))
-    W = np.zeros((design.shape[1], evidence.k))
-    W[fit.rows] = fit.mean / columns.unit[fit.rows, None]
-    if design.intercept:
-        W[-1] = evidence.y_mean - columns.center[fit.rows] @ W[fit.rows]
     status = Status.CONVERGED if settled and violation <= tol else Status.SLOPING
     if floor > 0 and fit.noise <= floor * (1 + 1e-9) and evidence.yy > 0:
         status = Status.INTERPOLATES
     facts = {"fit": fit, **extra}
-    return Solution(
-        W, np.empty((0, evidence.k)), status, -fit.log_evidence, np.nan, violation, len(history), history, facts
-    )
+    W, scores = weights(evidence, fit), np.empty((0, evidence.k))
+    return Solution(W, scores, status, -fit.log_evidence, np.nan, violation, len(history), history, facts)
+
+
+def weights(evidence: Evidence, fit: Fit) -> np.ndarray:
+    """The mean of a model in the units of the data, (d, k), and the intercept last."""
+    columns = evidence.columns
+    W = np.zeros((columns.design.shape[1], evidence.k))
+    W[fit.rows] = fit.mean / columns.unit[fit.rows, None]
+    if columns.design.intercept:
+        W[-1] = evidence.y_mean - columns.center[fit.rows] @ W[fit.rows]
+    return W

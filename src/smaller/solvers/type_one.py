@@ -26,7 +26,7 @@ from ..evidence import RIDGES, Evidence, Fit
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import InUnits, Laplace, degree, is_laplace
-from .evidence import FLOOR, solution
+from .evidence import FLOOR, solution, weights
 from .newton import newton
 from .solution import Solution, Step
 from .variances import ZERO, Problem
@@ -399,8 +399,8 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     final = solution(scaled, fit, 0.0, told, tol, True)
     extra = {**final.extra, "unit": unit, "lambda": point.lam * size, "convex": objective.laplace}
     return final._replace(
-        weights=final.weights * unit, objective=last.objective, violation=point.violation, gap=point.gap, status=status,
-        n_iter=n_iter, extra=extra,
+        weights=weights(scaled, fit) * unit, objective=last.objective, violation=point.violation, gap=point.gap,
+        status=status, n_iter=n_iter, extra=extra,
     )  # fmt: skip
 
 

@@ -20,12 +20,12 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
         first = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, encoding="utf-8-sig")
         written = {unescaped(name): name for name in first.iloc[0].dropna()}
         _refuse_twice(path, [unescaped(name) for name in first.iloc[0].dropna()])
-        portions = pd.read_csv(
+        with pd.read_csv(
             path, sep=separator, usecols=None if names is None else [written.get(name, name) for name in names],
             dtype={written.get(name, name): str for name in text}, chunksize=PORTION, encoding="utf-8-sig",
             low_memory=False, decimal=decimal,
-        )  # fmt: skip
-        yield from map(as_read, portions)
+        ) as portions:  # fmt: skip
+            yield from map(as_read, portions)
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.") from None
     except pd.errors.ParserError as error:
