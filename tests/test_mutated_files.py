@@ -14,6 +14,7 @@ from smaller.errors import ModelFileError
 
 FOLDER = Path(__file__).parent / "golden" / "0.1"
 FILES = sorted(FOLDER.glob("*.npz"))
+pytestmark = pytest.mark.filterwarnings("ignore:This TypeIRegressor was fitted by smaller 0.1")  # it was
 QUICK, THOROUGH = 40, 2000  # mutations of each file
 
 VALUES = [None, True, -1, 0, 3, 2**40, 0.5, -2.5, 1e308, "text", "", "rbf", [], [1], {"tuple": []}, {"dict": []}]

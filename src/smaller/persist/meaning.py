@@ -261,7 +261,10 @@ def _covariance(shape: tuple) -> Rule:
 
 
 def _joint_covariance(value, sizes: Sizes) -> bool:
-    """As wide as the columns kept, or with the intercept one wider."""
+    """For each score as wide as the columns kept, or of all weights of a softmax together; or so with intercepts."""
+    if value.ndim == 2:
+        weights = int(np.count_nonzero(np.asarray(sizes["fields"].get("gamma_"))))
+        return any(_covariance((side, side)).holds(value, sizes) for side in (weights, weights + sizes["scores"]))
     sides = sizes["kept"], sizes["kept"] + 1
     return any(_covariance(("scores", side, side)).holds(value, sizes) for side in sides)
 

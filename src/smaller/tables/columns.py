@@ -86,11 +86,11 @@ class Reading(NamedTuple):
     target: str | None = None
     columns: Columns | None = None  # those of a model, where there is one
     categorical: Sequence[str] = ()  # codes: numbers that stand for categories
-    numeric: Sequence[str] = ()  # numbers, whatever else the column has or looks like
-    decimal: str | None = None  # the mark, where the user has said it
     ignore: Sequence[str] = ()
     impute: bool = False
     progress: Callable[[int], None] = lambda rows: None
+    numeric: Sequence[str] = ()  # numbers, whatever else the column has or looks like
+    decimal: str | None = None  # the mark, where the user has said it
 
 
 def is_number(column) -> bool:
