@@ -2,6 +2,7 @@
 #   make test PYTHON=python3.12      another Python
 #   make test ARGS="-k packaging"    arguments for pytest
 #   make reproduce PAPER=NAME QUICK=1
+#   make fuzz MINUTES=30 ARGS="--models SMLR RMLR"
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,6 +10,7 @@ CONSTRAINTS ?=
 ARGS ?=
 PAPER ?=
 QUICK ?=
+MINUTES ?= 10
 SANITIZE ?=
 
 PY := $(VENV)/bin/python
@@ -23,7 +25,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-pure test-slow test-gpu test-oldest test-sdist test-sanitized test-core coverage lint format docs bench reproduce clean FORCE
+.PHONY: help demo test fuzz test-pure test-slow test-gpu test-oldest test-sdist test-sanitized test-core coverage lint format docs bench reproduce clean FORCE
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -32,11 +34,14 @@ demo: $(STAMPS)/package $(STAMPS)/extra-cli $(STAMPS)/extra-report  ## fit spars
 	$(PY) -m smaller demo $(ARGS)
 
 # Each pytest worker gets one thread, so that the workers do not fight for the cores.
-test test-pure test-slow test-gpu test-core coverage bench: export OMP_NUM_THREADS := 1
-test test-pure test-slow test-gpu test-core coverage bench: export OPENBLAS_NUM_THREADS := 1
+test fuzz test-pure test-slow test-gpu test-core coverage bench: export OMP_NUM_THREADS := 1
+test fuzz test-pure test-slow test-gpu test-core coverage bench: export OPENBLAS_NUM_THREADS := 1
 
 test: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests
 	$(PY) -m pytest -n auto $(ARGS)
+
+fuzz: $(STAMPS)/package $(STAMPS)/extra-test  ## try random crossings of options, with fresh seeds (MINUTES=10)
+	cd tests && "$(abspath $(PY))" -m crossing --minutes $(MINUTES) $(ARGS)
 
 MODEL_TESTS := $(patsubst %,tests/test_%.py,accelerated adaptive bad_input bounds contract decision dualspace gated \
 	invariance jcfo marginal memmap models objective persist relevance solvers strengths)

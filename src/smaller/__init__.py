@@ -1,6 +1,6 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 from . import bounds, decision
 from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
