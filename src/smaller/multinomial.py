@@ -178,7 +178,7 @@ class MultinomialModel(ClassificationModel):
     @staticmethod
     def _without_columns(objective: Posterior) -> str:
         plain = objective.design.intercept and objective.offset is None
-        return "only the intercept predicts (the class frequencies)" if plain else "no input has a say"
+        return "only the intercept predicts (the class frequencies)" if plain else "no input has a non-zero weight"
 
 
 def solver_for(objective: Posterior, name: str) -> tuple[Callable[..., Solution], int]:
