@@ -77,7 +77,7 @@ class TypeIRegressor(VarianceModel):
         The trade-off lambda, given or learned; given as `noise`, it leads to the same weights (under a prior with a
         unit of its own only if y has root mean square 1).
     gamma_, covariance_
-        Variances of the weights at the optimum, ``noise_ / (lambda_ h'(x_j^2))``, and the covariance of the kept weights
+        Variances of the weights at the optimum, ``noise_ / (lambda_ h'(x_j^2))``, and the covariance of kept weights
         given these.
     evidence_ : float
         Log evidence of the variances and of the noise found.
