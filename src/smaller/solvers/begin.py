@@ -20,7 +20,8 @@ from .solution import Solution
 FAR = 30.0  # an offset from which on a row is certain
 NEAR = 10.0  # what the largest becomes in the first problem
 SHORTER = 2.0  # times, from one divisor to the next
-ROUGHLY, FEW = 1e-2, 30  # accuracy and iterations of the problems on the way
+ROUGHLY, FEW = 1e-2, 12  # accuracy and iterations of the problems on the way
+NEARBY = 1.0  # nats for each sample: a start this near to the optimum needs no better one
 NATS = 0.03  # for each sample, their accuracy where they are far: the next problem is to begin within a few nats
 
 
@@ -41,8 +42,11 @@ def nearer(objective: Posterior, W: np.ndarray, F: np.ndarray | None = None) -> 
     """
     if not is_far(objective):
         return W, F
+    point = objective.at(W, F)
+    if point.gap * abs(point.value) <= NEARBY * objective.total:
+        return W, F
     V = begin(objective)
-    return (V, None) if objective.value(V) < objective.value(W, F) else (W, F)
+    return (V, None) if objective.value(V) < point.value else (W, F)
 
 
 def newton_from(

@@ -258,7 +258,7 @@ def _single_step(problem: Posterior, point: Point, row: int, klass: int) -> tupl
     D = np.zeros_like(point.W)
     for length in 0.5 ** np.arange(40):
         new = old - length * full
-        D[row, klass] = -old if old * new < 0 else new - old
+        D[row, klass] = -old if np.sign(old) * new < 0 else new - old
         if len(K) > 1:
             D[d, klass] = follow * D[row, klass]
         W, F = point.W + D, point.F + problem.design.scores(D)
