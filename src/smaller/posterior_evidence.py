@@ -13,14 +13,17 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 from .design import host
+from .errors import Status
 from .likelihoods import Multinomial
 from .objective import Posterior
 from .solvers import Solution
+from .solvers.begin import nearer
 from .solvers.smooth import smooth, solve_semidefinite
 
 LOG_2PI = float(np.log(2 * np.pi))
 RANGE = (1e-10, 1e4)  # of the ridge, relative to the curvature of the data
 STEP = 2 * np.log(10)  # of the search for its logarithm, narrower than a maximum of the evidence is wide
+FEW = 30  # Newton steps from the optimum of another strength, before another start is tried
 LARGEST = 6000  # unknowns whose determinant is still worth computing
 
 
@@ -96,13 +99,14 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
         )
     second = objective.design.moments(objective.s).second(objective.total)[: objective.design.d]
     unit = objective.prior.with_ridge(1.0).strengths(objective.design.d, objective.k)[1]
-    natural = float(np.median((second[:, None] / unit)[(second[:, None] > 0) & (unit > 0)])) / 4
+    row, klass = np.nonzero((second[:, None] > 0) & (unit > 0))
+    natural = float(np.median(second[row] / unit[row, klass])) / 4
     found: dict[float, Solution] = {}
 
     def fit(x: float) -> Solution:
         nearest = min(found, key=lambda y: abs(y - x), default=None)
         problem = objective.with_prior(objective.prior.with_ridge(float(np.exp(x))))
-        solution = smooth(problem, W if nearest is None else found[nearest].weights, min(tol, 1e-10), max_iter)
+        solution = _ridge_fit(problem, W if nearest is None else found[nearest].weights, min(tol, 1e-10), max_iter)
         evidence = ridge_evidence(problem, solution.weights, solution.scores)
         found[x] = solution._replace(n_iter=len(found) + 1, extra={"lam": float(np.exp(x)), "evidence": evidence})
         return found[x]
@@ -113,6 +117,15 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
     best = _least(cost, *(np.log(natural) + np.log(RANGE)))
     # Further digits are noise: the evidence is flat there, and the same samples in another order would change them.
     return fit(float(np.log(float(f"{np.exp(best):.3g}"))))
+
+
+def _ridge_fit(problem: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
+    """From the optimum W of another strength, or, where large offsets make that no good start, from a better one."""
+    solution = smooth(problem, W, tol, min(FEW, max_iter))
+    if solution.status is not Status.MAX_ITER or max_iter <= FEW:
+        return solution
+    start, _ = nearer(problem, solution.weights, solution.scores)
+    return smooth(problem, start, tol, max_iter - FEW)
 
 
 def _least(cost: Callable[[float], float], low: float, high: float) -> float:

@@ -117,7 +117,7 @@ class Softmax:
         free = (self.l1 == 0) & (self.l2 == 0)
         if not self.intercept and not free.any():
             return W, b, 0.0
-        value, damping = self.value(W, b), 0.0
+        value, damping, given = self.value(W, b), 0.0, (W, b)
         for _ in range(steps):
             R = self.residual(self.scores(W, b))
             GW, Gb = self.slope(R)
@@ -142,8 +142,12 @@ class Softmax:
                 break
         GW, Gb = self.slope(self.residual(self.scores(W, b)))
         left = np.append(GW[free], Gb if self.intercept else [])
-        reach = np.append(W[free], b if self.intercept else [])
-        return W, b, float(np.abs(left) @ (1.0 + 2 * np.abs(reach)))
+        moved = np.append((W - given[0])[free], b - given[1] if self.intercept else [])
+        # The dual holds the free weights where they are (see `dual`): what is left of their gradient counts only as far
+        # as they may still move, taken as what changes the scores by about one, and twice as far as they have moved.
+        square = (self.s[:, None, None] * self._free_columns(free) ** 2).sum(axis=(0, 1))
+        reach = np.sqrt(self.s.sum() / np.maximum(square, 1e-300)) * (square > 0) + 2 * np.abs(moved)
+        return W, b, float(np.abs(left) @ reach)
 
     def _free_columns(self, free):
         """How each free weight moves the scores, (n, m, q)."""
@@ -167,24 +171,40 @@ class Softmax:
     # -- the dual
 
     def dual(self, W, b):
-        """The best of the dual values at the residuals, shrunk to feasibility everywhere, or without ridge only."""
-        R = self.residual(self.scores(W, b))
+        """The best of the dual values at the residuals, shrunk to feasibility everywhere, or without ridge only.
+
+        The free weights belong to the known part of the scores, as the offset does: only changes of them are unknown.
+        """
+        F = self.scores(W, b)
+        R = self.residual(F)
         G = np.abs(self.slope(R)[0])
         bound = -np.inf
+        known = F.copy()
+        known[:, self.scored] -= self.Phi @ np.where((self.l1 > 0) | (self.l2 > 0), W, 0.0).T
         for which in ((self.l1 > 0) | (self.l2 > 0), (self.l1 > 0) & (self.l2 == 0)):
             over = G[which] > 0
             rho = min(1.0, float((self.l1[which][over] / G[which][over]).min(initial=1.0)))
-            bound = max(bound, self._dual_at(R, G, rho))
+            bound = max(bound, self._dual_at(R, G, rho, known))
         return bound
 
-    def _dual_at(self, R, G, rho):
+    def _dual_at(self, R, G, rho, known):
         Q = self.Y + rho * R
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = -np.where(Q > 0, Q * np.log(Q), 0.0).sum(axis=1)
-        value = float(self.s @ entropy) + rho * float(self.s @ (R * self.shift).sum(axis=1))
+        value = float(self.s @ entropy) + rho * float(self.s @ (R * known).sum(axis=1))
         ridged = self.l2 > 0
         excess = np.maximum(rho * G[ridged] - self.l1[ridged], 0.0)
         return value - float((excess**2 / (2 * self.l2[ridged])).sum())
+
+    def rounding(self, W, b):
+        """What the rounding of the scores alone makes of the objective: sum s |R| times that of each score.
+
+        A score is known to a few units in the last place of what it is summed from.
+        """
+        size = np.abs(self.shift)
+        size[:, self.scored] += np.abs(self.Phi) @ np.abs(W).T + np.abs(b)
+        R = self.residual(self.scores(W, b))
+        return 8 * np.finfo(float).eps * float(self.s @ (np.abs(R) * size).sum(axis=1))
 
     def lower_bound(self, W, b):
         """A value that the objective cannot fall below, from the weights with the free ones at their optimum."""
@@ -223,7 +243,7 @@ def judge_convex(problem, W, b, objective, gap, tol, status):
         complaints.append(f"status converged with a gap of {gap:.3g} above tol={tol:.3g}")
     if not np.isfinite(gap):
         return complaints
-    allowed = gap * abs(value) + ROUNDING * (abs(value) + problem.s.sum() + n)
+    allowed = gap * abs(value) + ROUNDING * (abs(value) + problem.s.sum() + n) + problem.rounding(W, b)
     if value - problem.lower_bound(W, b) <= allowed:
         return complaints
     best, bound = problem.improve(W, b, allowed)
@@ -303,6 +323,10 @@ class Lasso:
         rho = min(1.0, float((self.l1[over] / G[over]).min(initial=1.0)))
         y = self.y - (self.s @ self.y / self.s.sum() if self.intercept else 0.0)
         return (rho * float(self.s @ (r * y)) - rho**2 * float(self.s @ r**2) / 2) / self.noise
+
+    def rounding(self, w, b):
+        """The same of a Gaussian likelihood is within what is allowed in any case: targets have no offset of their own."""
+        return 0.0
 
     def improve(self, w, b, enough, steps=PROXIMAL_STEPS):
         """Coordinate descent: the best objective and the best dual bound found on the way."""

@@ -34,6 +34,7 @@ class Table:
     factors: dict
     judge: str
     fixed: dict = field(default_factory=dict)
+    limits: dict = field(default_factory=dict)  # max_iter by solver: a fit that it ends says so, and is judged as well
     refused: Callable = lambda row: False
 
 
@@ -82,6 +83,7 @@ TABLES = [
             "warm_start": [False, True],
         },
         "softmax",
+        limits={"component-wise": 1000, "component-wise-greedy": 300, "bound": 300},
         refused=refuse(
             SMLR_RULES,
             lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1),  # first order: slow
@@ -109,6 +111,7 @@ TABLES = [
         "SBMLR",
         {**LABELLED, **WITH_DASK, **SOFTMAX, "solver": ["fixed-point", "component-wise"], "n_init": [1, 3]},
         "softmax",
+        limits={"component-wise": 300},
         refused=refuse(SMLR_RULES, lambda row: row["solver"] == "component-wise" and row["classes"] == 20),
     ),
     Table(

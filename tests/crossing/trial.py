@@ -45,6 +45,8 @@ def parameters(table, row, data):
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:
         given["penalty_factor"] = _penalty_factor(row, data)
+    if row.get("solver") in table.limits:
+        given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
 
 

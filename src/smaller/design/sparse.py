@@ -1,6 +1,8 @@
-"""A SciPy sparse matrix or array, by columns (CSC) or, where a second copy would be large, by rows; never densified."""
+"""A SciPy sparse matrix or array, by columns (CSC) or, where a second copy would be large, by rows; dense if small."""
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -8,6 +10,7 @@ from scipy import sparse
 from .columns import Design
 
 LARGE_BYTES = 2**26  # a matrix by rows that is larger is not turned into one by columns
+SMALL = 2**14  # entries, stored or not, of a matrix that is multiplied as a dense one
 SAME = 2.0**-40  # products that differ by less than this part are of the same column
 
 
@@ -36,6 +39,11 @@ class SparseDesign(Design):
         """The three arrays of the CSC matrix, if it is one."""
         return None if self.by_rows else _three(self.X)
 
+    @cached_property
+    def _small(self) -> np.ndarray | None:
+        """A dense copy of a matrix so small that a product costs less than the bookkeeping of a sparse one."""
+        return self.take(np.arange(self.d)) if self.n * self.d <= SMALL else None
+
     def _columns(self, rows: np.ndarray | None):
         return self.X if rows is None else self.X[:, rows]
 
@@ -52,6 +60,9 @@ class SparseDesign(Design):
         return self._columns(rows).T @ np.ascontiguousarray(R)
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
+        if self._small is not None:
+            X, Z = (self._small if rows is None else self._small[:, rows] for rows in (left, right))
+            return (X.T * omega) @ Z
         X = self._columns(left).astype(np.float64, copy=False)
         Z = X if left is right else self._columns(right).astype(np.float64, copy=False)
         return (X.T @ (sparse.diags_array(omega) @ Z)).toarray()

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import xlog1py
 
 from ..likelihoods import Multinomial
 from .block import Block, Task
@@ -99,9 +100,7 @@ def _entropies(F, P, Y, s, reference: bool) -> tuple[np.ndarray, np.ndarray, np.
     for i, rho in enumerate(SHRINKAGES):
         if rho > 0:
             left = rho * other
-            found[i] = s @ (-(1 - left) * np.log1p(-np.minimum(left, 1 - 1e-300)) + rho * others) - rho * np.log(
-                rho
-            ) * (s @ other)
+            found[i] = s @ (rho * others - xlog1py(1 - left, -left)) - rho * np.log(rho) * (s @ other)
     return found, own, other
 
 

@@ -21,8 +21,8 @@ from .. import progress
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
+from .begin import newton_from
 from .canonical import canonical, lowered
-from .newton import newton
 from .smooth import settle
 from .solution import History, Solution
 
@@ -33,7 +33,7 @@ FIT_PASSES = 50  # passes over the data that a rough L1 fit may take
 PASSES_PER_FIT = 5  # passes that the fits may take on average, so that a user can foresee the work
 UNSURE = 3.0  # times the root of its accuracy: so far off may log(N) of a rough fit be, which has weights to shed
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
-EXACTLY = partial(newton, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
+EXACTLY = partial(newton_from, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
 
@@ -258,7 +258,7 @@ def _single_step(problem: Posterior, point: Point, row: int, klass: int) -> tupl
     D = np.zeros_like(point.W)
     for length in 0.5 ** np.arange(40):
         new = old - length * full
-        D[row, klass] = -old if old * new < 0 else new - old
+        D[row, klass] = -old if np.sign(old) * new < 0 else new - old
         if len(K) > 1:
             D[d, klass] = follow * D[row, klass]
         W, F = point.W + D, point.F + problem.design.scores(D)

@@ -25,6 +25,7 @@ POLISH_WORK = 2_000_000
 CAREFUL = 1e-5  # who asks for less than this is not given more
 ROUGHLY = 0.3  # of the violation is left where the working set is small and will grow
 SHARE = 0.1  # of tol is what the last working set is solved to
+REFUTED = 3  # times that fresh scores say no: rounding puts the tolerance out of reach
 FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
 
 
@@ -59,7 +60,7 @@ def newton(
     share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
     point = settle(objective, W, tol, F)
     chosen = np.empty(0, dtype=np.intp)
-    sweeps = 0
+    sweeps = refuted = 0
     missed = Status.MAX_ITER
     for iteration in range(max_iter + 1):
         history.note(point)
@@ -69,7 +70,9 @@ def newton(
             if polished is not point or not point.fresh:
                 history.steps.pop()
                 history.note(point)
-            if point.gap <= tol:
+            refuted += 1
+            if point.gap <= tol or refuted == REFUTED:
+                missed = Status.STALLED
                 break
         if iteration == max_iter:
             break

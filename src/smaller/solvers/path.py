@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..objective import Point, Posterior
-from .begin import begin, null_start
+from .begin import begin, newton_from, null_start
 from .newton import compiled_rounds, newton
 from .smooth import settle
 from .solution import Solution, Trail
@@ -33,6 +33,7 @@ def solve_path(
     unit = objective.with_prior(objective.prior.with_strength(1.0))
     if _core.rounds is not None and solve is newton and unit.plain and np.min(lams, initial=1.0) > 0:
         return compiled_rounds(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
+    solve = newton_from if solve is newton else solve
     return Trail.of(_one_by_one(objective, lams, tol, max_iter, W, solve))
 
 

@@ -10,12 +10,12 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..errors import Status
 from ..likelihoods import Multinomial
-from ..objective import FREE_TOLERANCE, Point, Posterior
+from ..objective import FREE_TOLERANCE, NEGLIGIBLE, Point, Posterior
 from .solution import History, Solution
 
 # Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.
 DIRECT = 1500
-LAST_RESORT = 6000
+LAST_RESORT = 3000  # unknowns whose Hessian is factorised where conjugate gradients have failed: a matter of seconds
 ROUNDING = 1e-13
 CONFIRMATIONS = 4
 LEAST = 1e-12  # of its bound, the curvature of a weight: rows that are certain have none
@@ -72,8 +72,9 @@ def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
     if unknowns <= DIRECT:
         return _search(objective, point, rows, _direct)
     moved = _search(objective, point, rows, _iterative)
-    # Conjugate gradients give up where the Hessian is too ill-conditioned for them.
-    return _search(objective, point, rows, _direct) if moved is None and unknowns <= LAST_RESORT else moved
+    # Conjugate gradients give up where the Hessian is too ill-conditioned for them, or nothing is left to gain.
+    worth = unknowns <= LAST_RESORT and point.value > NEGLIGIBLE * objective.total
+    return _search(objective, point, rows, _direct) if moved is None and worth else moved
 
 
 def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Callable[..., np.ndarray]) -> Point | None:
