@@ -261,6 +261,16 @@ def _note(evidence: Evidence, fit: Fit, floor: float, began: float) -> Step:
     return Step(-fit.log_evidence, violation, np.nan, len(fit.rows), time.perf_counter() - began)
 
 
+def in_data_units(evidence: Evidence, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Weights of some unit columns as weights of all columns, the intercept last."""
+    design, columns = evidence.columns.design, evidence.columns
+    W = np.zeros((design.shape[1], evidence.k))
+    W[rows] = mean / columns.unit[rows, None]
+    if design.intercept:
+        W[-1] = evidence.y_mean - columns.center[rows] @ W[rows]
+    return W
+
+
 def solution(
     evidence: Evidence, fit: Fit, floor: float, history: list[Step], tol: float, settled: bool, **extra: Any
 ) -> Solution:
@@ -269,7 +279,6 @@ def solution(
     Evidence and violation are those of the very model that is returned; the violation is over all columns, in nats:
     the largest slope in a log variance of the model, or what the columns left out promise, whichever is more.
     """
-    design, columns = evidence.columns.design, evidence.columns
     order = np.argsort(fit.rows)
     square = np.ix_(order, order)
     fit = fit._replace(rows=fit.rows[order], alpha=fit.alpha[order], mean=fit.mean[order])
@@ -277,10 +286,7 @@ def solution(
     Phi = evidence.take(fit.rows)
     fit = evidence.weighed(fit, Phi)
     violation = max(float(np.abs(slope(evidence, fit, floor)).max(initial=0.0)), promised(evidence, fit, Phi))
-    W = np.zeros((design.shape[1], evidence.k))
-    W[fit.rows] = fit.mean / columns.unit[fit.rows, None]
-    if design.intercept:
-        W[-1] = evidence.y_mean - columns.center[fit.rows] @ W[fit.rows]
+    W = in_data_units(evidence, fit.rows, fit.mean)
     status = Status.CONVERGED if settled and violation <= tol else Status.SLOPING
     if floor > 0 and fit.noise <= floor * (1 + 1e-9) and evidence.yy > 0:
         status = Status.INTERPOLATES
