@@ -12,7 +12,7 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from .design import Design
@@ -26,7 +26,7 @@ RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 AT_ONCE = 8  # columns whose products are taken together, so that no copy of all of them is made
 CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
-REFINEMENTS = 2  # of a mean, by its residuals
+SAFE = 1e7  # trace of B^T B / noise up to which the log determinant of products of columns has nine digits
 BLOCK = 1024  # columns that are formed at a time
 DOUBTFUL = 1e-4  # a sparsity that has lost so much of itself to subtraction is computed again, without any
 
@@ -101,6 +101,18 @@ def inverse(H: np.ndarray, design: Design | None = None) -> tuple[np.ndarray, fl
     full = half + half.T
     full.flat[:: len(H) + 1] *= 0.5
     return full, logdet
+
+
+def posterior(B: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Covariance, log|B^T B + I| and mean of weights N(0, I) with T = B m + N(0, I), by a QR decomposition.
+
+    Products of columns would square their condition; this keeps what they lose.
+    """
+    r = B.shape[1]
+    Q, R = qr(np.vstack([B, np.eye(r)]), mode="economic", check_finite=False)
+    inverted = solve_triangular(R, np.eye(r), check_finite=False)
+    logdet = 2 * float(np.log(np.abs(R.diagonal())).sum())
+    return inverted @ inverted.T, logdet, inverted @ (Q[: len(B)].T @ T)
 
 
 class Fit(NamedTuple):
@@ -196,22 +208,24 @@ class Evidence:
         return Fit(rows, alpha, noise, mean, Sigma, value, misfit, G)
 
     def weighed(self, fit: Fit, Phi: np.ndarray) -> Fit:
-        """The same model, its mean refined by its residuals, and misfit and evidence from these; Phi are its columns.
+        """The same model, told as exactly as its columns Phi allow: where products lose digits, from the columns.
 
         y^T Sigma_y^-1 y is the least of misfit / noise + sum alpha mu^2 over mu, so that rounding of mu hardly counts.
         """
-        T, mean = self.root * self.Z, fit.mean
-        for _ in range(REFINEMENTS):
-            mean = mean + fit.covariance @ (Phi.T @ (T - Phi @ mean) / fit.noise - fit.alpha[:, None] * mean)
-        better = self._with_mean(fit, Phi, mean)
-        same = self._with_mean(fit, Phi, fit.mean)
-        return better if better.log_evidence > same.log_evidence else same
-
-    def _with_mean(self, fit: Fit, Phi: np.ndarray, mean: np.ndarray) -> Fit:
-        misfit = float(((self.root * self.Z - Phi @ mean) ** 2).sum())
-        before = fit.misfit / fit.noise + float(fit.alpha @ (fit.mean**2).sum(axis=1))
-        now = misfit / fit.noise + float(fit.alpha @ (mean**2).sum(axis=1))
-        return fit._replace(mean=mean, misfit=misfit, log_evidence=fit.log_evidence + 0.5 * (before - now))
+        T, root = self.root * self.Z, 1 / np.sqrt(fit.alpha)
+        if float((fit.gram.diagonal() / fit.alpha).sum()) <= SAFE * fit.noise:
+            inner, scaled = None, fit.mean / root[:, None]
+        else:
+            deviation = np.sqrt(fit.noise)
+            inner, logdet, scaled = posterior(Phi * (root / deviation), T / deviation)
+        mean = root[:, None] * scaled
+        misfit = float(((T - Phi @ mean) ** 2).sum())
+        now = misfit / fit.noise + float((scaled**2).sum())
+        if inner is None:
+            before = fit.misfit / fit.noise + float(fit.alpha @ (fit.mean**2).sum(axis=1))
+            return fit._replace(mean=mean, misfit=misfit, log_evidence=fit.log_evidence + 0.5 * (before - now))
+        value = self._constant(fit.noise) - 0.5 * (self.k * logdet + now)
+        return fit._replace(mean=mean, misfit=misfit, log_evidence=value, covariance=inner * np.outer(root, root))
 
     def at(self, rows: np.ndarray, alpha: np.ndarray, noise: float) -> Fit:
         """The same, from the columns' positions alone."""

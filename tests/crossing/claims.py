@@ -107,7 +107,8 @@ def lasso(model, row, data, given):
     w, b, s = _dense(model.coef_), model.intercept_, data.s
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) / np.sqrt(model.noise_) if row["standardize"] else 1.0
     problem = judges.Lasso(Phi, y, s, model.noise_, model.lam_ * unit * np.ones(Phi.shape[1]), row["fit_intercept"])
-    complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_)
+    blur = judges.evidence_rounding(Phi, w, b, y, s, model.noise_)
+    complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_, blur)
     noise = float(s @ (y - Phi @ w - b) ** 2) / s.sum()
     if row["noise"] == "learn" and model.status_ == "converged" and abs(noise / model.noise_ - 1) > 1e-5:
         complaints.append(f"noise_ is {model.noise_:.9g}, the residuals have {noise:.9g}")
@@ -123,15 +124,66 @@ def jeffreys(model, row, data, given):
     missed = judges.survivors_violation(Phi, w, -r / noise, s, 1 / np.sqrt(noise) if row["fit_intercept"] else 0.0)
     size = np.abs(Phi) @ np.abs(w) + np.abs(model.intercept_) + np.abs(y)
     rounding = judges.survivors_rounding(Phi, w, size, s, 1 / noise)
-    told = judges.compare("objective_", model.objective_, value, s)
+    blur = judges.evidence_rounding(Phi, w, model.intercept_, y, s, noise)
+    told = judges.compare("objective_", model.objective_, value, s, blur)
     return told + judges.compare_violation(model, missed, rounding)
 
 
 def evidence(model, row, data, given):
-    """TypeIIRegressor and RVMRegressor: the log evidence of the variances and the noise."""
+    """TypeIIRegressor and RVMRegressor: log evidence of the variances and the noise, and violation over all columns."""
     y, Phi = _posed(row, data, model.basis_)
-    value = judges.log_evidence(Phi, y, data.s, np.asarray(model.gamma_), model.noise_, row["fit_intercept"])
-    return judges.compare("evidence_", model.evidence_, value, data.s) + finite(model, row, data, given)
+    gamma, noise, intercept = np.asarray(model.gamma_), model.noise_, row["fit_intercept"]
+    known = Phi, _dense(model.coef_), model.intercept_, y, data.s
+    value = judges.log_evidence(Phi, y, data.s, gamma, noise, intercept)
+    told = judges.compare("evidence_", model.evidence_, value, data.s, judges.evidence_rounding(*known, noise))
+    # A noise at its floor is not free; there the fit interpolates.
+    free = row["noise"] == "learn" and model.status_ != "interpolates"
+    low, high = judges.evidence_violation(*known, gamma, noise, intercept, free)
+    if model.status_ == "interpolates":
+        high = max(high, judges.evidence_violation(*known, gamma, noise, intercept, True)[1])
+    told += judges.compare_between("violation_", model.violation_, low, high)
+    if model.status_ == "converged" and not model.violation_ <= model.tol:
+        told.append(f"status converged with a violation of {model.violation_:.3g} above tol={model.tol:.3g}")
+    return told + finite(model, row, data, given)
+
+
+def type_one(model, row, data, given):
+    """TypeIRegressor: objective, duality gap under a Laplace prior, and violation."""
+    y, Phi = _posed(row, data, model.basis_)
+    prior, lam, learned = row["prior"], model.lambda_, row["noise"] == "learn"
+    unit = 1.0
+    if prior == "student" and learned:  # it counts weights in units of the targets' root mean square
+        plain = judges.TypeOne(Phi, y, data.s, prior, None, row["fit_intercept"])
+        unit = np.sqrt(plain.square(plain.T))
+    if not learned and lam != row["noise"]:
+        return [f"lambda_ is {lam!r} where {row['noise']} was given"]
+    problem = judges.TypeOne(Phi, y, data.s, prior, None if learned else lam, row["fit_intercept"], unit)
+    X = problem.weights(_dense(model.coef_) / unit)
+    size, r = judges._terms(Phi, _dense(model.coef_), model.intercept_, y)
+    told = finite(model, row, data, given)
+    if not r.any() or (model.status_ == "interpolates" and prior != "laplace"):
+        return told  # what is left is rounding, of which a logarithm or a power is no number to compare
+    eps = 16 * np.finfo(float).eps
+    blur = eps * float(np.sqrt((data.s[:, None] * size**2).sum())) / unit  # of the residual, as a vector
+    length = np.sqrt((problem.residual(X) ** 2).sum())
+    rate = 1 / problem.lam if not learned else float(problem.slope(problem.square(problem.residual(X))))
+    rounding = 0.5 * rate * (2 * length * blur + blur**2)
+    if prior == "laplace":
+        claimed = model.objective_, model.dual_gap_, model.tol, model.status_
+        told += judges.judge_convex(problem, X, None, *claimed, rounding)
+        missed = [problem.misses(X, D) for D in problem.duals(X)]
+        far = blur * (1 / problem.lam if not learned else problem.b * np.sqrt(problem.n) / length) / problem.b
+        return told + judges.compare_between(
+            "violation_", model.violation_, max(min(missed) - far, 0.0), max(missed) + far
+        )
+    low, high = problem.stationarity(X)
+    high = high if prior in ("gaussian", "student") else max(low, high)
+    largest = np.sqrt(((problem.A.T @ problem.T) ** 2).mean(axis=1)).max(initial=0.0) or 1.0
+    far = 2 * blur / largest
+    told += judges.compare_between("violation_", model.violation_, max(low - far, 0.0), high + far)
+    if model.status_ == "converged" and not model.violation_ <= model.tol:
+        told.append(f"status converged with a violation of {model.violation_:.3g} above tol={model.tol:.3g}")
+    return told
 
 
 def finite(model, row, data, given):
@@ -210,5 +262,5 @@ def labelled(model, row, data, given):
 
 CLAIMS = {
     each.__name__: each
-    for each in (softmax, ridge, path, lasso, jeffreys, evidence, finite, probit, scaled, boosted, labelled)
+    for each in (softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, labelled)
 }

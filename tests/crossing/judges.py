@@ -235,15 +235,15 @@ class Softmax:
         return best, bound
 
 
-def judge_convex(problem, W, b, objective, gap, tol, status):
+def judge_convex(problem, W, b, objective, gap, tol, status, rounding=0.0):
     """Complaints about the objective and the relative duality gap that were claimed for W and b."""
     n, value = len(problem.s), problem.value(W, b)
-    complaints = compare("objective_", objective, value, problem.s)
+    complaints = compare("objective_", objective, value, problem.s, rounding)
     if status == "converged" and not gap <= tol:
         complaints.append(f"status converged with a gap of {gap:.3g} above tol={tol:.3g}")
     if not np.isfinite(gap):
         return complaints
-    allowed = gap * abs(value) + ROUNDING * (abs(value) + problem.s.sum() + n) + problem.rounding(W, b)
+    allowed = gap * abs(value) + ROUNDING * (abs(value) + problem.s.sum() + n) + problem.rounding(W, b) + rounding
     if value - problem.lower_bound(W, b) <= allowed:
         return complaints
     best, bound = problem.improve(W, b, allowed)
@@ -254,9 +254,10 @@ def judge_convex(problem, W, b, objective, gap, tol, status):
     return complaints
 
 
-def compare(name, claimed, value, s):
+def compare(name, claimed, value, s, rounding=0.0):
     """A complaint where a claimed number is not the recomputed one."""
-    if not np.isfinite(claimed) or abs(claimed - value) > SAME * abs(value) + ROUNDING * (s.sum() + len(s)):
+    allowed = SAME * abs(value) + ROUNDING * (s.sum() + len(s)) + rounding
+    if not np.isfinite(claimed) or not abs(claimed - value) <= allowed:
         return [f"{name} is claimed to be {claimed:.15g} and is {value:.15g}"]
     return []
 
@@ -367,3 +368,199 @@ def log_evidence(Phi, Y, s, gamma, noise, intercept):
     quadratic = float((outside**2).sum()) / noise + float((inside**2 / (values**2 + noise)[:, None]).sum())
     constant = degrees * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
     return -0.5 * (k * (constant + np.log1p(values**2 / noise).sum()) + quadratic)
+
+
+def evidence_rounding(Phi, W, b, Y, s, noise):
+    """By how much rounding moves the log evidence: misfit / noise is made of residuals, and these of larger terms.
+
+    A column about its mean is known to a unit in the last place of the column as it is; so is what it explains.
+    """
+    size, r = _terms(Phi, W, b, Y)
+    blur = 16 * np.finfo(float).eps * size
+    return float((s[:, None] * (np.abs(r) + blur) * blur).sum()) / noise
+
+
+def _terms(Phi, W, b, Y):
+    """What residuals are summed from, in absolute values, and these residuals: (n, k) each."""
+    Y, W, b = Y.reshape(len(Y), -1), W.reshape(-1, Phi.shape[1]), np.atleast_1d(b)
+    return np.abs(Phi) @ np.abs(W.T) + np.abs(b) + np.abs(Y), Y - Phi @ W.T - b
+
+
+def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
+    """The least and the most that violation_ may be, in nats, given the rounding of residuals.
+
+    Slopes of the log evidence in log variances inside the model (`free_noise`: in the log noise too), and what the
+    columns outside promise together, each alone at its best variance (Tipping & Faul 2003).
+    """
+    size, _ = _terms(Phi, W, b, Y)
+    Y = Y.reshape(len(Y), -1)
+    total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
+    raw = root * Phi
+    A = root * (Phi - s @ Phi / total) if intercept else raw
+    T = root * (Y - s @ Y / total) if intercept else root * Y
+    inside = np.flatnonzero(gamma)
+    left, v, right = np.linalg.svd(A[:, inside] * np.sqrt(gamma[inside]), full_matrices=False)
+    pulled = left.T @ T
+    determined = (right.T**2) @ (v**2 / (v**2 + noise))
+    scaled = right.T @ ((v / (v**2 + noise))[:, None] * pulled)  # mean / sqrt(gamma)
+    slopes = 0.5 * (k * determined - (scaled**2).sum(axis=1))
+    # A column and the targets are known to rounding; the singular values move by as much.
+    lost = 64 * np.finfo(float).eps * np.sqrt((raw[:, inside] ** 2).sum(axis=0) * gamma[inside])
+    doubt = np.sqrt((scaled**2).sum(axis=1)) * lost * np.sqrt((T**2).sum()) / noise
+    worst = np.array([np.abs(slopes).max(initial=0.0)] * 2)
+    if len(inside):
+        worst = np.array([np.maximum(np.abs(slopes) - doubt, 0.0).max(), (np.abs(slopes) + doubt).max()])
+    if free_noise:
+        rest = T - left @ pulled
+        fitted = (noise / (v**2 + noise))[:, None] * pulled
+        misfit = float((rest**2).sum() + (fitted**2).sum())
+        slope = abs(0.5 * (misfit / noise - k * (total - intercept - determined.sum())))
+        slack = 16 * np.finfo(float).eps * float((root * np.sqrt(misfit) * size).max() * len(s) / noise)
+        worst = np.maximum(worst, [max(slope - slack, 0.0), slope + slack])
+    return tuple(np.maximum(worst, _promised(A, raw, T, s, size, gamma, noise, left, v)))
+
+
+def _promised(A, raw, T, s, size, gamma, noise, left, v):
+    """What the columns outside promise: at the least and the most that rounding leaves."""
+    k, square, whole = T.shape[1], (A**2).sum(axis=0), (raw**2).sum(axis=0)
+    out = np.flatnonzero((gamma == 0) & (square > 1e-24 * whole))
+    if not len(out):
+        return np.zeros(2)
+    C, pulled, other = left.T @ A[:, out], left.T @ T, A[:, out]
+    for _ in range(2):
+        other = other - left @ (left.T @ other)
+    z = ((C**2) / (v**2 + noise)[:, None]).sum(axis=0) + (other**2).sum(axis=0) / noise
+    rest = T - left @ pulled
+    Q = C.T @ (pulled / (v**2 + noise)[:, None]) + other.T @ rest / noise
+    eps = 64 * np.finfo(float).eps
+    unsure = eps * np.sqrt(((np.abs(raw[:, out]).T @ (np.sqrt(s)[:, None] * size)) ** 2).sum(axis=1)) / noise
+    spread = eps**2 * whole[out] / noise + 2 * eps * np.sqrt(whole[out] * z / noise)
+    q = np.sqrt((Q**2).sum(axis=1))
+    low = np.maximum(q - unsure, 0.0) ** 2 / (k * (z + spread))
+    if (spread >= z).any():  # rounding hides whether the model spans the column: it may promise anything
+        return np.array([float(_gain(low, k).sum()), np.inf])
+    high = (q + unsure) ** 2 / (k * (z - spread))
+    return np.array([float(_gain(each, k).sum()) for each in (low, high)])
+
+
+def _gain(ratio, k):
+    ratio = np.maximum(ratio, 1.0)
+    return 0.5 * k * (ratio - 1 - np.log(ratio))
+
+
+def compare_between(name, claimed, low, high):
+    """A complaint where a claimed number is outside what rounding allows."""
+    if np.isfinite(claimed) and low * (1 - 1e-3) - 1e-9 <= claimed <= high * (1 + 1e-3) + 1e-9:
+        return []
+    return [f"{name} is claimed to be {claimed:.6g} and is between {low:.6g} and {high:.6g}"]
+
+
+# -- Type I: half of |U|^2 / lam + k sum_j h(x_j^2), or half of k n h(|U|^2 / (k n)) + k sum_j h(x_j^2)
+
+H = {
+    "laplace": (np.sqrt, lambda z: 0.5 / np.sqrt(z)),
+    "gaussian": (lambda z: z, np.ones_like),
+    "jeffreys": (lambda z: 1 + np.log(z), lambda z: 1 / z),
+    "student": (lambda z: 2 * np.log1p(z), lambda z: 2 / (1 + z)),
+    "lp": (lambda z: z**0.25, lambda z: 0.25 * z**-0.75),
+}
+
+
+class TypeOne:
+    """On columns about their means and in units of their norms, the sample weights taken in.
+
+    `unit` is that of the targets: 1, or their root mean square for a prior that has a unit of its own.
+    """
+
+    def __init__(self, Phi, Y, s, prior, lam, intercept, unit=1.0):
+        self.s, self.lam, self.intercept = s, lam, intercept
+        total, root = s.sum(), np.sqrt(s)[:, None]
+        Y = Y.reshape(len(Y), -1) / unit
+        self.k, self.n, self.prior = Y.shape[1], max(total - intercept, 1.0), prior
+        self.h, self.slope = H[prior]
+        second = s @ Phi**2
+        centred = Phi - s @ Phi / total if intercept else Phi
+        norm = np.sqrt(s @ centred**2)
+        self.there = norm > 1e-12 * np.sqrt(second)
+        self.norm = np.where(self.there, norm, 1.0)
+        self.A = np.where(self.there, root * centred / self.norm, 0.0)
+        self.T = root * (Y - (s @ Y / total if intercept else 0.0))
+        self.b = 0.5 * np.sqrt(self.k)
+
+    def weights(self, coef):
+        """Of unit columns, (d, k)."""
+        return coef.reshape(self.k, -1).T * self.norm[:, None]
+
+    def residual(self, X):
+        return self.T - self.A @ X
+
+    def square(self, U):
+        return float((U**2).sum()) / (self.k * self.n)
+
+    def value(self, X, b=None):
+        z = (X**2).mean(axis=1)
+        penalty = self.k * float(self.h(z[z > 0]).sum())
+        square = self.square(self.residual(X))
+        if self.lam is None:
+            return 0.5 * (penalty + self.k * self.n * float(self.h(square)))
+        return 0.5 * (penalty + self.k * self.n * square / self.lam)
+
+    def misses(self, X, D):
+        """How far Phi^T D is from the slope of the Laplace penalty, relative to it, the worst column."""
+        P, size = self.A.T @ D, np.sqrt((X**2).sum(axis=1))
+        missed = np.maximum(np.sqrt((P**2).sum(axis=1)) - self.b, 0.0)
+        kept = size > 0
+        missed[kept] = np.sqrt(((P[kept] - self.b * X[kept] / size[kept, None]) ** 2).sum(axis=1))
+        return float(missed.max(initial=0.0)) / self.b
+
+    def duals(self, X):
+        """Dual points of the (square-root) lasso: along the residual, and the shortest that the support allows."""
+        U = self.residual(X)
+        length = np.sqrt((U**2).sum())
+        yield U / self.lam if self.lam is not None else U * (self.b * np.sqrt(self.n) / max(length, 1e-300))
+        kept = np.flatnonzero((X**2).sum(axis=1))
+        if self.lam is None and len(kept):
+            wanted = self.b * X[kept] / np.sqrt((X[kept] ** 2).sum(axis=1, keepdims=True))
+            yield np.linalg.lstsq(self.A[:, kept].T, wanted, rcond=1e-10)[0]
+
+    def lower_bound(self, X, b=None):
+        return max(self._dual(D) for D in self.duals(X))
+
+    def _dual(self, D):
+        highest, length = np.sqrt(((self.A.T @ D) ** 2).sum(axis=1)).max(initial=0.0), np.sqrt((D**2).sum())
+        rho = min(1.0, self.b / max(highest, 1e-300))
+        if self.lam is None:
+            rho = min(rho, self.b * np.sqrt(self.n) / max(length, 1e-300))
+            return rho * float((self.T * D).sum())
+        return rho * float((self.T * D).sum()) - 0.5 * self.lam * (rho * length) ** 2
+
+    def improve(self, X, b, enough, steps=200):
+        """Block coordinate descent: the best objective and the best dual bound found on the way."""
+        X, best, bound = X.copy(), self.value(X), self.lower_bound(X)
+        U = self.residual(X)
+        for _ in range(steps):
+            lam = self.lam if self.lam is not None else 2 * np.sqrt(self.square(U))
+            for j in np.flatnonzero(self.there):
+                wanted = self.A[:, j] @ U + X[j]
+                new = wanted * max(0.0, 1 - lam * self.b / max(np.sqrt((wanted**2).sum()), 1e-300))
+                U += np.outer(self.A[:, j], X[j] - new)
+                X[j] = new
+            best, bound = min(best, self.value(X)), max(bound, self.lower_bound(X))
+            if best - bound <= enough:
+                break
+        return best, bound
+
+    def stationarity(self, X):
+        """Largest |phi_j^T u - lam h'(x_j^2) x_j| relative to the largest |phi_j^T y|: inside, and over all columns.
+
+        A weight of 0 stays 0 under a prior whose slope is infinite there.
+        """
+        U, z = self.residual(X), (X**2).mean(axis=1)
+        lam = self.lam if self.lam is not None else 1 / float(self.slope(self.square(U)))
+        P = self.A.T @ U
+        largest = np.sqrt(((self.A.T @ self.T) ** 2).mean(axis=1)).max(initial=0.0) or 1.0
+        kept = z > 0
+        R = P[kept] - lam * self.slope(z[kept])[:, None] * X[kept]
+        inside = np.sqrt((R**2).mean(axis=1)).max(initial=0.0) / largest
+        outside = np.sqrt((P[~kept] ** 2).mean(axis=1)).max(initial=0.0) / largest
+        return inside, max(inside, outside)

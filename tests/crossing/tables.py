@@ -185,7 +185,7 @@ TABLES = [
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
         },
-        "finite",
+        "type_one",
         refused=SMLR_RULES,
     ),
     Table(

@@ -18,6 +18,7 @@ DOCUMENTED = (
     "needs two samples of each of at least two classes",
     "are beyond the range of floating-point numbers",
     "whose squares overflow when they are summed",
+    "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
 )
 

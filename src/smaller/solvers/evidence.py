@@ -261,6 +261,16 @@ def _note(evidence: Evidence, fit: Fit, floor: float, began: float) -> Step:
     return Step(-fit.log_evidence, violation, np.nan, len(fit.rows), time.perf_counter() - began)
 
 
+def in_data_units(evidence: Evidence, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Weights of some unit columns as weights of all columns, the intercept last."""
+    design, columns = evidence.columns.design, evidence.columns
+    W = np.zeros((design.shape[1], evidence.k))
+    W[rows] = mean / columns.unit[rows, None]
+    if design.intercept:
+        W[-1] = evidence.y_mean - columns.center[rows] @ W[rows]
+    return W
+
+
 def solution(
     evidence: Evidence, fit: Fit, floor: float, history: list[Step], tol: float, settled: bool, **extra: Any
 ) -> Solution:
@@ -276,19 +286,10 @@ def solution(
     Phi = evidence.take(fit.rows)
     fit = evidence.weighed(fit, Phi)
     violation = max(float(np.abs(slope(evidence, fit, floor)).max(initial=0.0)), promised(evidence, fit, Phi))
+    W = in_data_units(evidence, fit.rows, fit.mean)
     status = Status.CONVERGED if settled and violation <= tol else Status.SLOPING
     if floor > 0 and fit.noise <= floor * (1 + 1e-9) and evidence.yy > 0:
         status = Status.INTERPOLATES
     facts = {"fit": fit, **extra}
-    W, scores = weights(evidence, fit), np.empty((0, evidence.k))
+    scores = np.empty((0, evidence.k))
     return Solution(W, scores, status, -fit.log_evidence, np.nan, violation, len(history), history, facts)
-
-
-def weights(evidence: Evidence, fit: Fit) -> np.ndarray:
-    """The mean of a model in the units of the data, (d, k), and the intercept last."""
-    columns = evidence.columns
-    W = np.zeros((columns.design.shape[1], evidence.k))
-    W[fit.rows] = fit.mean / columns.unit[fit.rows, None]
-    if columns.design.intercept:
-        W[-1] = evidence.y_mean - columns.center[fit.rows] @ W[fit.rows]
-    return W

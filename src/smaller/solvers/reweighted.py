@@ -17,6 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from ..design import Design
 from ..errors import Status
+from ..evidence import posterior
 from ..objective import MixturePosterior
 from .ridge import Start
 from .smooth import solve_semidefinite
@@ -305,5 +306,10 @@ def spread(design: Design, omega: np.ndarray, gamma: np.ndarray, rows: np.ndarra
     U = np.sqrt(gamma)
     A = U[:, None] * design.spread(omega, center, rows) * U
     A.flat[:: len(A) + 1] += 1.0
-    covariance = U[:, None] * cho_solve(cho_factor(A, check_finite=False), np.eye(len(A))) * U if len(A) else A
+    try:
+        inner = _cholesky_solve(A, np.eye(len(A)))
+    except LinAlgError:  # products of nearly collinear columns may lose the 1 that was added
+        columns = np.sqrt(omega)[:, None] * (design.take(rows) - center)
+        inner = posterior(columns * U, np.zeros((len(columns), 1)))[0]
+    covariance = U[:, None] * inner * U
     return Spread((covariance + covariance.T) / 2, center, 1.0 / total if design.intercept else 0.0)

@@ -15,6 +15,7 @@ priors go to a stationary point by ridge regressions with variances gamma_j = 1 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,14 +27,16 @@ from ..evidence import RIDGES, Evidence, Fit
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import InUnits, Laplace, degree, is_laplace
-from .evidence import FLOOR, solution, weights
+from .evidence import FLOOR, in_data_units, solution
 from .newton import newton
+from .rows import RowLasso
 from .solution import Solution, Step
 from .variances import ZERO, Problem
 
 EXACT = 1e-16  # mean square of the residual, relative to that of the targets, below which a lasso interpolates
 ROUNDING = 1e-28  # mean square below which a residual is nothing but rounding
 GOAL, INNER = 1e-12, 1e-10  # relative duality gaps: of a lasso that is done early, and of the lasso at one lam
+FINEST = 1e-15  # the gap of a lasso of several targets, whose certificate at another lam needs more than its own
 SMALLEST = 1e-12  # lam at which the lasso core is still used
 NEWTON_STEPS = 50  # of one lasso
 ATTEMPTS = 5  # at a closed form, without columns of the wrong sign
@@ -193,19 +196,7 @@ class TypeOne:
         Left out are weights of 0 that are to stay there; columns that violate that come in, at the floor.
         """
         alive = np.flatnonzero((point.size > self.least) | (point.pull > self.barrier(point.lam)))
-        X = self.ridge(alive, 1 / self.slope(point.size[alive]), point.lam)
-        return self._thresholded(X, alive, point.lam) if self.laplace else X
-
-    def _thresholded(self, X: np.ndarray, rows: np.ndarray, lam: float) -> np.ndarray:
-        """Each row in turn at its minimum under a Laplace prior: ridge regressions alone reach zeros slowly."""
-        U, threshold = self.T - self.Phi @ X, 0.5 * lam * np.sqrt(self.k)
-        for j in rows:
-            column, old = self.Phi[:, j], X[j].copy()
-            wanted = column @ U + old
-            length = float(np.sqrt(wanted @ wanted))
-            X[j] = wanted * (1 - threshold / length) if length > threshold else 0.0
-            U += np.outer(column, old - X[j])
-        return X
+        return self.ridge(alive, 1 / self.slope(point.size[alive]), point.lam)
 
     def without_vanishing(self, point: Point, tol: float) -> Point | None:
         """The point with small weights on their way to 0 set to 0, where that and nothing else is left to do."""
@@ -264,7 +255,6 @@ def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes
     optimality conditions.
     """
     point, n_iter = objective.at(objective.start()), 0
-    logs: list[float] = []  # of the last three lam
     while n_iter < max_iter:
         n_iter += 1
         notes.add(point)
@@ -274,42 +264,32 @@ def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes
             notes.add(point)
         if point.missed <= tol or (objective.interpolates(point) and point.residuals.max() <= tol) or notes.idle():
             break
-        logs = [*logs[-2:], float(np.log(point.lam))]
-        point = _farther(objective, point, objective.at(objective.step(point)), logs)
+        point = objective.at(objective.step(point))
     if objective.interpolates(point):
         return point, Status.INTERPOLATES, n_iter
     return point, Status.CONVERGED if point.missed <= tol else Status.UNSETTLED, n_iter
 
 
-def _farther(objective: TypeOne, point: Point, plain: Point, logs: list[float]) -> Point:
-    """A step at the lam to which the last three seem to go, in a convex problem, if it is lower than the plain step."""
-    if not (objective.laplace and objective.lam is None and len(logs) == 3):
-        return plain
-    first, second = np.diff(logs)
-    rate = second / first if first else 0.0
-    if not 0.5 < rate < 1:
-        return plain
-    ahead = float(np.clip(second * rate / (1 - rate), -1.0, 1.0))
-    found = objective.at(objective.step(point._replace(lam=point.lam * np.exp(ahead))))
-    return found if found.value < plain.value else plain
-
-
 def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes) -> tuple[Point, Status, int]:
-    """The lasso or the square-root lasso of one target, to a relative duality gap of tol, and further where it can.
+    """The lasso or the square-root lasso, to a relative duality gap of tol, and further where it can.
 
     With lam learned, the lasso at lam = 2 |u| / sqrt(n) and this lam in turn: weights and lam together are a convex
-    problem. On the right support with the right signs either has a closed form, which is tried each time.
+    problem. For one target, on the right support with the right signs, either has a closed form, which is tried each
+    time.
     """
-    design = as_design(np.asfortranarray(objective.Phi))
-    point, n_iter, idle = objective.at(np.zeros((design.d, 1))), 1, 0
+    point, n_iter, idle = objective.at(np.zeros((objective.Phi.shape[1], objective.k))), 1, 0
+    solve = _one_target(objective) if objective.lasso else _several_targets(objective)
+    trail: list[tuple[float, float]] = []  # logarithms of lam, of the last lassos and of their residuals
     notes.add(point)
     while point.gap > min(tol, GOAL) and n_iter <= max_iter and idle < PATIENCE:
-        sigma = max(point.lam / 2, SMALLEST)
-        core = Posterior(design, objective.T, Gaussian(sigma), Laplace(1.0))
-        found = newton(core, point.X, INNER, min(NEWTON_STEPS, max_iter))
-        n_iter += max(1, found.n_iter)
-        tried = [objective.at(found.weights), *_closed_form(objective, found.weights)]
+        if not objective.lasso and objective.interpolates(point):
+            break
+        lam = point.lam if objective.lasso else _ahead(trail, point.lam)
+        weights, steps = solve(point.X, max(lam / 2, SMALLEST), min(NEWTON_STEPS, max_iter))
+        n_iter += max(1, steps)
+        tried = [objective.at(weights), *(_closed_form(objective, weights) if objective.lasso else [])]
         best = min(tried, key=lambda each: each.gap)
+        trail = [*trail[-1:], (float(np.log(lam)), float(np.log(best.lam)))] if best.value < point.value else []
         idle = 0 if best.gap < 0.99 * point.gap else idle + 1
         # The objective of the square-root lasso falls with every lasso, its gap need not.
         if best.gap < point.gap or (best.value <= point.value and point.gap > tol):
@@ -323,6 +303,36 @@ def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes)
         return point, Status.INTERPOLATES, n_iter
     missed = Status.MAX_ITER if n_iter >= max_iter else Status.STALLED
     return point, Status.CONVERGED if point.gap <= tol else missed, n_iter
+
+
+def _ahead(trail: list[tuple[float, float]], plain: float) -> float:
+    """The lam to which the last two lead, by the secant rule, where plain steps are slow; else the plain one."""
+    if len(trail) < 2:
+        return plain
+    (x, reached), (y, now) = trail
+    rate = (now - reached) / (y - x) if y != x else 0.0
+    return float(np.exp(y + np.clip((now - y) / (1 - rate), -1.0, 1.0))) if 0.5 < rate < 1 else plain
+
+
+def _one_target(objective: TypeOne) -> Callable:
+    """The lasso with |y - Phi x|^2 / 2 + sigma sum |x_j|, from some weights: new ones, and the steps taken."""
+    design = as_design(np.asfortranarray(objective.Phi))
+
+    def solve(X: np.ndarray, sigma: float, steps: int) -> tuple[np.ndarray, int]:
+        found = newton(Posterior(design, objective.T, Gaussian(sigma), Laplace(1.0)), X, INNER, steps)
+        return found.weights, found.n_iter
+
+    return solve
+
+
+def _several_targets(objective: TypeOne) -> Callable:
+    """The same with rows of weights: sigma sqrt(k) sum |x_j|."""
+    ones = np.sqrt(objective.k) * np.ones(objective.Phi.shape[1])
+
+    def solve(X: np.ndarray, sigma: float, steps: int) -> tuple[np.ndarray, int]:
+        return RowLasso(objective.Phi, objective.T, sigma * ones).solve(X, FINEST, steps)
+
+    return solve
 
 
 def _closed_form(objective: TypeOne, X: np.ndarray) -> list[Point]:
@@ -389,7 +399,7 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     inner = prior if lam is None or power is not None else InUnits(prior, _bearable(prior, unit))
     size = unit ** (2.0 - (power or 0.0))  # the unit of lam
     objective = TypeOne(scaled, inner, None if lam is None else _comparable(lam, size, unit))
-    notes, solver = Notes(), certified_lasso if objective.lasso else reweighted_ridge
+    notes, solver = Notes(), certified_lasso if objective.laplace else reweighted_ridge
     point, status, n_iter = solver(objective, tol, max_iter, notes)
     if notes.point is not point:
         notes.add(point)
@@ -397,10 +407,14 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     told = [step._replace(objective=_in_units(step, evidence, power, lam is None, unit)) for step in notes.steps]
     last = told[-1]
     final = solution(scaled, fit, 0.0, told, tol, True)
-    extra = {**final.extra, "unit": unit, "lambda": point.lam * size, "convex": objective.laplace}
+    found = point.lam * size if lam is None else lam
+    extra = {**final.extra, "unit": unit, "lambda": found, "convex": objective.laplace}
+    # The weights are those that the objective was judged at; the normal posterior's mean is them up to rounding only.
+    kept = np.flatnonzero(point.size)
+    weights = in_data_units(scaled, objective.problem.rows[kept], point.X[kept])
     return final._replace(
-        weights=weights(scaled, fit) * unit, objective=last.objective, violation=point.violation, gap=point.gap,
-        status=status, n_iter=n_iter, extra=extra,
+        weights=weights * unit, objective=last.objective, violation=point.violation, gap=point.gap, status=status,
+        n_iter=n_iter, extra=extra,
     )  # fmt: skip
 
 

@@ -12,16 +12,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import cho_solve, qr, solve_triangular
 
 from ..design import Design, as_design
 from ..errors import Status
-from ..evidence import Evidence, Fit, cholesky, inverse
+from ..evidence import Evidence, Fit, cholesky, inverse, posterior
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import Jeffreys, Laplace, increases, log_prior, prior_rate, prior_slope
 from .evidence import FLOOR, addition_gain, solution
 from .newton import newton
+from .rows import RowLasso
 from .solution import Solution, Step
 
 NEAR = 0.1  # slopes below this are those of an optimum in sight
@@ -29,8 +30,10 @@ IRRELEVANT = 1e-3  # a column whose data determine it less than this may be dele
 FASTER = 1.5  # factor of the over-relaxation while the objective falls (Salakhutdinov & Roweis 2003)
 ZERO = 1e-9  # weights of Type I smaller than this, relative to the largest, are on their way to 0
 LONGEST = 5.0  # step in the logarithm of a variance
+STEADY = 1e9  # sum of the variances, over the noise, up to which products of columns leave slopes seven digits
+WINDOW = 50  # steps without gain after which nothing more is expected
 OUT = 1e-8  # where the slope of f at 0 is taken, or at this part of the largest variance
-EXACT = 1e-11  # relative duality gap of the lassos; that of rows ends at ten times this change
+EXACT, ROUNDS = 1e-11, 100  # relative duality gap of the lassos, and rounds of one of several targets
 ENTER = 16  # columns that may be let in again at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a column is let in with, and how often that is repeated
 
@@ -70,7 +73,9 @@ class Problem:
         evidence, tall = self.evidence, self.tall
         Phi = self.Phi if tall else self.Phi[:, rows]
         root = np.sqrt(gamma)
-        if len(rows) <= len(Phi):
+        if float(gamma.sum()) > STEADY * noise:  # columns have length 1
+            logdet, scaled, determined = self._from_columns(rows, root, noise)
+        elif len(rows) <= len(Phi):
             G, C = self.products(rows)
             H = G * np.outer(root, root) / noise
             H.flat[:: len(rows) + 1] += 1.0
@@ -93,6 +98,19 @@ class Problem:
         quadratic = misfit / noise + float((scaled**2).sum())
         value = evidence._constant(noise) - 0.5 * (evidence.k * logdet + quadratic)
         return State(rows, gamma, noise, mean, np.clip(determined, 0.0, 1.0), misfit, value)
+
+    def _from_columns(self, rows: np.ndarray, root: np.ndarray, noise: float):
+        """Log determinant, means over deviations, and how determined these are, where products lose too much."""
+        deviation = np.sqrt(noise)
+        B, T = self.Phi[:, rows] * (root / deviation), self.T / deviation
+        if len(rows) <= len(B):
+            inner, logdet, scaled = posterior(B, T)
+            return logdet, scaled, 1 - np.diag(inner)
+        # B^T (B B^T + I)^-1 T, R^T R = B B^T + I
+        R = qr(np.vstack([B.T, np.eye(len(B))]), mode="r", check_finite=False)[0][: len(B)]
+        V = solve_triangular(R, B, trans="T", check_finite=False)
+        logdet = 2 * float(np.log(np.abs(R.diagonal())).sum())
+        return logdet, V.T @ solve_triangular(R, T, trans="T", check_finite=False), (V**2).sum(axis=0)
 
     def fit(self, state: State) -> Fit:
         """The same model as the evidence knows it: its covariance by the smaller of the two systems too."""
@@ -131,23 +149,8 @@ class Problem:
         if self.evidence.k == 1 and len(weight):
             objective = Posterior(self._design, self.T, Gaussian(noise), Laplace(1.0, weight))
             return newton(objective, x, tol, 200).weights
-        return self._row_lasso(weight, noise, tol)
-
-    def _row_lasso(self, weight: np.ndarray, noise: float, tol: float, max_iter: int = 2000) -> np.ndarray:
-        """By reweighted ridge."""
-        X = np.zeros((len(weight), self.evidence.k))
-        rows, size = np.arange(len(weight)), 1 / weight
-        for _ in range(max_iter):
-            state = self.state(rows, size / weight[rows], noise)
-            new = np.sqrt(state.square)
-            largest = new.max(initial=0.0)
-            done = np.abs(new - size).max(initial=0.0) <= 10 * tol * largest
-            alive = new > ZERO * largest
-            rows, size, mean = rows[alive], new[alive], state.mean[alive]
-            if done:
-                break
-        X[rows] = mean
-        return X
+        penalty = np.sqrt(self.evidence.k) * noise * weight
+        return RowLasso(self.Phi, self.T, penalty).solve(x, tol, ROUNDS)[0]
 
     @cached_property
     def _design(self) -> Design:
@@ -160,10 +163,12 @@ class Problem:
         variances: a sum, of which rounding leaves a relative error only.
         """
         B = self.Phi[:, state.rows] * np.sqrt(state.gamma)
-        H = B.T @ B / state.noise
-        H.flat[:: len(H) + 1] += 1.0
-        inner, _ = inverse(H)
-        M = inner @ (B.T @ self.Phi) / state.noise
+        if float(state.gamma.sum()) > STEADY * state.noise:
+            M = posterior(B / np.sqrt(state.noise), self.Phi / np.sqrt(state.noise))[2]
+        else:
+            H = B.T @ B / state.noise
+            H.flat[:: len(H) + 1] += 1.0
+            M = inverse(H)[0] @ (B.T @ self.Phi) / state.noise
         z = ((self.Phi - B @ M) ** 2).sum(axis=0) / state.noise + (M**2).sum(axis=0)
         Q = self.Phi.T @ (self.T - self.Phi[:, state.rows] @ state.mean) / state.noise
         return z, (Q**2).mean(axis=1)
@@ -258,7 +263,7 @@ def type_two(
         violation, wanted = _violation(problem, state, floor, tol)
         value = problem.objective(state, floor > 0)
         history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
-        if violation <= tol:
+        if violation <= tol or idle(history):
             break
         if wanted is not None:
             state, length = _readmitted(problem, state, floor > 0, *wanted), 1.0
@@ -268,6 +273,15 @@ def type_two(
         if problem.sparse:
             state = _prune(problem, state, floor > 0)
     return _ended(problem, state, floor, history, tol)
+
+
+def idle(history: list[Step]) -> bool:
+    """Whether the last steps gained nothing in the objective but rounding, and no column left."""
+    if len(history) <= WINDOW:
+        return False
+    then, now = history[-1 - WINDOW], history[-1]
+    rounding = WINDOW * np.finfo(float).eps * abs(now.objective)
+    return bool(now.support >= then.support and then.objective - now.objective <= rounding)
 
 
 def _violation(problem: Problem, state: State, floor: float, tol: float) -> tuple[float, Wanted | None]:
@@ -360,10 +374,9 @@ def _noise(problem: Problem, state: State, rule: str) -> float:
 def _prune(problem: Problem, state: State, learn: bool) -> State:
     """Without the columns that the objective would rather lose, q^2 <= s + f'(0), once data hardly determine them."""
     variance = state.gamma * (1 - state.determined)
-    s = state.determined / np.maximum(variance, 1e-300)
-    q2 = state.square / np.maximum(variance, 1e-300) ** 2
     rate = _rates(problem, state)[state.rows]
-    out = (q2 <= s + rate) & (state.determined < IRRELEVANT)
+    # q^2 = (mean / variance)^2 and s = determined / variance, both times the variance's square
+    out = (state.square <= variance * (state.determined + rate * variance)) & (state.determined < IRRELEVANT)
     if not out.any():
         return state
     fewer = problem.state(state.rows[~out], state.gamma[~out], state.noise)
@@ -393,7 +406,7 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
         violation, _ = _violation(problem, state, floor, tol)
         value = problem.objective(state, noise is None)
         history.append(Step(value, violation, np.nan, len(state.rows), time.perf_counter() - began))
-        if violation <= tol:
+        if violation <= tol or idle(history):
             break
         weight = np.sqrt(problem.sharpness(state)[0] + _rates(problem, state))
     return _ended(problem, state, floor, history, tol)
