@@ -12,6 +12,8 @@ from .design import Design
 from .evidence import LOG_2PI, Columns, Quality, inverse
 
 NEWTON = 100  # steps to a mode; a handful do
+PARTS = 20  # of a step of Newton's method that are tried
+LOST = 1e-14  # part of the negative log posterior that rounding hides
 
 # Precision of the intercept's prior. Were it flat, separable classes would have evidence without bound: the intercepts
 # that separate them spread with the weights.
@@ -77,6 +79,13 @@ class LaplaceEvidence:
         self.contrast = np.ones((1, 1)) if self.outputs == 1 else helmert(self.outputs).T
         self.free = self.contrast.shape[1] if design.intercept else 0
         self.offset = np.zeros((1, self.outputs)) if offset is None else offset
+        self.steps = 0  # of Newton's method, so far
+        self.allowed = np.inf
+
+    @property
+    def spent(self) -> bool:
+        """Whether the steps allowed are used up: offsets that leave curvature only at kinks take many to each mode."""
+        return self.steps >= self.allowed
 
     def against_rest(self, c: int) -> LaplaceEvidence:
         """The problem of one class against all others, with the same columns."""
@@ -124,29 +133,48 @@ class LaplaceEvidence:
         F = self._scores(rows, Phi, v)
         P, loss = self.likelihood(F)
         value = loss + 0.5 * float(penalty @ v**2)
-        decrement = np.inf
+        decrement, gained = np.inf, np.inf
         for _ in range(NEWTON):
+            self.steps += 1
             g = self._pulled(rows, Phi, self.residual(P)) - penalty * v
             H = self._curvature(rows, Phi, P)
             H.flat[:: len(H) + 1] += penalty
             joint, logdet = inverse(H, self.columns.design)
             step = joint @ g
-            decrement = float(step @ g)
-            if decrement <= tol * (1 + abs(value)):
+            before, decrement = decrement, float(step @ g)
+            lost = gained <= LOST * abs(value) and decrement > 0.5 * before  # in rounding: neither falls any more
+            if decrement <= tol * (1 + abs(value)) or lost:
                 break
-            v, F, P, value = self._search(v, F, value, step, self._scores(rows, Phi, step), penalty, decrement)
+            found = self._search(v, F, value, step, self._scores(rows, Phi, step), penalty, decrement)
+            if found is None:
+                break
+            gained = value - found[-1]
+            v, F, P, value = found
         log_evidence = -value + 0.5 * (np.log(alpha).sum() + self.free * LOG_2PI - logdet)
         return Mode(rows, alpha, Phi, v, F, P, joint, float(log_evidence), decrement)
 
     def _search(self, v, F, value, step, E, penalty, decrement):
-        """The first of ever shorter steps that lowers the negative log posterior."""
-        for length in 0.5 ** np.arange(30):
-            w = v + length * step
-            P, loss = self.likelihood(F + length * E)
+        """The whole step, or a part of it where that is too long; None where rounding leaves none that goes downhill.
+
+        The negative log posterior is convex along the step. A part is enough where the slope has lost a tenth: where
+        offsets leave curvature only at kinks, the first part that goes downhill would pass one kink at a time.
+        """
+        low, falling, high, rising, length, found = 0.0, -decrement, 1.0, 0.0, 1.0, None
+        for _ in range(PARTS):
+            w, G = v + length * step, F + length * E
+            P, loss = self.likelihood(G)
             lower = loss + 0.5 * float(penalty @ w**2)
+            slope = float(penalty @ (w * step) - (self.residual(P) * E).sum())
             if lower <= value - 1e-4 * length * decrement + 1e-13 * abs(value):
-                break
-        return w, F + length * E, P, lower
+                found = w, G, P, lower
+                if length == 1.0 or slope >= -0.9 * decrement:
+                    break
+                low, falling = length, slope
+            else:
+                high, rising = length, max(0.0, slope)
+            shortest, longest = (0.1, 0.9) if low else (1e-3, 0.1)  # the right part may be tiny
+            length = low + (high - low) * min(max(falling / (falling - rising), shortest), longest)
+        return found
 
     def _scores(self, rows: np.ndarray, Phi: np.ndarray, v: np.ndarray) -> np.ndarray:
         W = np.zeros((len(rows), self.outputs))
@@ -234,7 +262,7 @@ class LaplaceEvidence:
         root = np.sqrt(self.s[:, None] * P)
         for c in range(self.outputs):
             X[c] = root[:, [c]] * (np.where(classes == c, A, 0.0) - drawn)
-        return np.asfortranarray(X.reshape(-1, A.shape[1]))
+        return np.asfortranarray(X.reshape(self.outputs * len(A), A.shape[1]))
 
     def _curved(self, mode: Mode) -> np.ndarray:
         """The curvature times the scores of the mode, (n, outputs)."""

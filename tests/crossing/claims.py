@@ -206,7 +206,7 @@ def _machines(model, row, data):
 
 def probit(model, row, data, given):
     """JeffreysClassifier: objective and stationarity on the survivors, summed and worst over the classes."""
-    s, value, worst, rounding = _class_weighted(data, given), 0.0, 0.0, 0.0
+    s, value, worst, rounding, blur = _class_weighted(data, given), 0.0, 0.0, 0.0, 0.0
     Phi = _columns(row, data, s, model.basis_)
     for w, b, t, shift in _machines(model, row, data):
         F = Phi @ w + b + shift
@@ -215,7 +215,9 @@ def probit(model, row, data, given):
         worst = max(worst, judges.survivors_violation(Phi, w, slope, s, float(row["fit_intercept"])))
         size = np.abs(Phi) @ np.abs(w) + np.abs(b) + np.abs(shift)
         rounding = max(rounding, judges.survivors_rounding(Phi, w, size, s, 1.0))
-    told = judges.compare("objective_", model.objective_, value, s) + judges.compare_violation(model, worst, rounding)
+        blur += 16 * np.finfo(float).eps * float(s @ (size * np.abs(slope)))  # what rounding of scores does to the loss
+    told = judges.compare("objective_", model.objective_, value, s, blur)
+    told += judges.compare_violation(model, worst, rounding)
     return told + _sane(model, data)
 
 
@@ -254,13 +256,60 @@ def boosted(model, row, data, given):
     return judges.compare("objective_", model.objective_, value, s) + _sane(model, data)
 
 
+def relevance(model, row, data, given):
+    """RVMClassifier: minus the Laplace evidence at the mode, the slopes in the variances, and that it is the mode."""
+    s, m, eye = _class_weighted(data, given), row["classes"], np.eye(row["classes"])[data.target]
+    Phi, W = _columns(row, data, s, model.basis_), _dense(model.coef_)
+    b, gamma = np.asarray(model.intercept_), np.asarray(model.gamma_).reshape(W.shape)
+    shift = np.zeros((1, m)) if data.shift is None else data.shift
+    if m == 2:
+        parts = [(eye[:, [1]], shift[:, [1]] - shift[:, [0]], slice(None))]
+    elif row["multiclass"] == "multinomial":
+        parts = [(eye, shift, slice(None))]
+    else:
+        parts = [(eye[:, [c]], shift[:, [c]], slice(c, c + 1)) for c in range(m)]
+    found = [
+        judges.LabelledEvidence(Phi, Y, s, part, gamma[rows], W[rows], b[rows], row["fit_intercept"]).evaluate()
+        for Y, part, rows in parts
+    ]
+    value, told = -sum(each.evidence for each in found), []
+    allowed = judges.SAME * abs(value) + sum(each.rounding for each in found) + judges.ROUNDING * (s.sum() + len(s))
+    if not abs(model.objective_ - value) <= allowed:
+        told.append(f"objective_ is claimed to be {model.objective_:.15g} and is {value:.15g}")
+    slope = max(each.slope for each in found)
+    if not model.violation_ >= slope * (1 - 1e-3) - 1e-6 - sum(each.blur for each in found):
+        told.append(f"violation_ is claimed to be {model.violation_:.3g}, but a slope is {slope:.3g}")
+    if model.status_ == "converged" and not model.violation_ <= model.tol:
+        told.append(f"status converged with a violation of {model.violation_:.3g}")
+    if any(each.decrement > 1e-6 + each.blur for each in found):
+        told.append(f"coef_ is not the mode: decrements {[float(f'{each.decrement:.3g}') for each in found]}")
+    return told + _sane(model, data)
+
+
+def dual_space(model, row, data, given):
+    """TypeIIClassifier: the objective of Theorem 3 or 5 at the weights and variances, with its constant."""
+    s, m = _class_weighted(data, given), row["classes"]
+    Phi, W = _columns(row, data, s, model.basis_), _dense(model.coef_)
+    a1, a2, c = (0.5, 4.0 if m == 2 else 2.0, 0.5) if row["alpha"] is None else (*row["alpha"], 1.0)
+    gamma = np.asarray(model.gamma_).reshape(W.shape)
+    loss = judges.Softmax(Phi, data.target, m, s, data.shift, 0.0, 0.0, row["fit_intercept"], False)
+    value = loss.value(W, model.intercept_) + a1 * float((W[W != 0] ** 2 / gamma[W != 0]).sum())
+    value += c * sum(judges.log_determinant(Phi, s, each, a2, row["fit_intercept"]) for each in gamma)
+    told = judges.compare("objective_", model.objective_, value, s)
+    if not np.array_equal(W != 0, gamma != 0):
+        told.append("weights and variances do not vanish together")
+    if model.status_ == "converged" and not model.violation_ <= np.sqrt(model.tol):
+        told.append(f"status converged with a violation of {model.violation_:.3g}")
+    return told + _sane(model, data)
+
+
 def labelled(model, row, data, given):
     """Objective and status exist, and probabilities are probabilities."""
     finite = np.isfinite(model.objective_) and bool(model.status_)
     return _sane(model, data) + ([] if finite else [f"objective_ is {model.objective_}, status {model.status_!r}"])
 
 
-CLAIMS = {
-    each.__name__: each
-    for each in (softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, labelled)
-}
+FAMILIES = (
+    softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, relevance, dual_space, labelled,
+)  # fmt: skip
+CLAIMS = {each.__name__: each for each in FAMILIES}

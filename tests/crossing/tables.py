@@ -146,6 +146,7 @@ TABLES = [
         "JeffreysClassifier",
         {**LABELLED, "basis": BASES, "class_weight": ["none", "balanced", "dict"], "fit_intercept": [True, False]},
         "probit",
+        fixed={"max_iter": 300},
         refused=SMLR_RULES,
     ),
     Table(
@@ -199,7 +200,8 @@ TABLES = [
             "class_weight": ["none", "balanced", "dict"],
             "fit_intercept": [True, False],
         },
-        "labelled",
+        "relevance",
+        fixed={"max_iter": 100},
         refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20),
     ),
     Table(
@@ -211,7 +213,8 @@ TABLES = [
             "class_weight": ["none", "balanced", "dict"],
             "fit_intercept": [True, False],
         },
-        "labelled",
+        "dual_space",
+        fixed={"max_iter": 50},
         refused=SMLR_RULES,
     ),
     Table(

@@ -39,12 +39,14 @@ NEAR, PRECISE = 1e-7, 1e-16  # relative accuracy of the modes on the way, and wh
 ROUNDS = 60  # of re-estimation in a settling
 TOGETHER = 3  # steps of the sequential algorithm before a softmax's mode is found anew
 LOST = 0.3  # nats that an exchange may lose before the other precisions are re-estimated
+NEWTON_STEPS = 50  # that each round of a search may take on average; a handful do
 TRIED = 50  # weights outside the model that are added in trial at the end
 
 
 def fast(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
     """Add, re-estimate, delete and exchange weights until nothing gains `tol` nats."""
     began = time.perf_counter()
+    evidence.allowed = NEWTON_STEPS * max_iter
     search = _one_output if evidence.outputs == 1 else _several_outputs
     mode, ended, history = search(evidence, _empty(evidence), tol, max_iter, began)
     return _finished(evidence, mode, ended, history, tol, max_iter, began)
@@ -78,14 +80,15 @@ def _finished(
 def _addition_in_trial(evidence: LaplaceEvidence, mode: Mode, tol: float) -> tuple[float, Mode | None]:
     """The most that the evidence rises by one more weight, and the settled model with it if that is more than `tol`.
 
-    Where the rise with the curvature held exceeds `tol`, the weight is added and the precisions are settled.
+    Where the rise with the curvature held exceeds `tol`, the weight is added and the precisions are settled; of weights
+    that are not tried, the rise with the curvature held counts.
     """
     gain, precision = additions(evidence.quality(mode))
     gain[mode.rows] = 0.0
     order = np.argsort(-gain, kind="stable")
     rise = float(gain[order[TRIED]]) if len(order) > TRIED else 0.0
     for new in order[:TRIED]:
-        if gain[new] <= tol:
+        if gain[new] <= tol or evidence.spent:
             return max(rise, float(gain[new])), None
         rows, alpha = np.append(mode.rows, new), np.append(mode.alpha, precision[new])
         larger = _settle(evidence, _at(evidence, rows, evidence.take(rows), alpha, mode), LOOSE)
@@ -204,7 +207,7 @@ def _several_outputs(evidence: LaplaceEvidence, empty: Mode, tol: float, max_ite
             history.append(_note(mode, began))
         better = _exchanged(evidence, mode, tol)
         if better is None:
-            return mode, True, history
+            return mode, not evidence.spent, history
         mode = better
     return mode, False, history
 
@@ -232,7 +235,7 @@ def _softmax_starts(evidence: LaplaceEvidence, tol: float, max_iter: int) -> lis
 def _grown(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
     """The sequential algorithm from a settled model, on the weights that promise most, while the evidence rises."""
     steps = TOGETHER
-    while True:
+    while not evidence.spent:
         gain, _ = additions(evidence.quality(mode))
         gain[mode.rows] = 0.0
         new = choose_candidates(gain, tol)
@@ -249,12 +252,15 @@ def _grown(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         elif steps > 1:
             steps = 1
         else:
-            return mode
+            break
+    return mode
 
 
 def _exchanged(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode | None:
     """The first settled model, with a weight of this one exchanged or taken out, that has more evidence."""
     for rows, alpha in _exchanges(evidence, mode):
+        if evidence.spent:
+            break
         other = _at(evidence, rows, evidence.take(rows), alpha, mode)
         other = _settle(evidence, other, LOOSE)
         if other.log_evidence > mode.log_evidence + tol:
@@ -323,7 +329,7 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, min(1e-9, tol**2), ALIGNED, STEPS)
         change = np.abs(np.log(np.maximum(alpha, LEAST) / mode.alpha)).max()
         mode = _at(evidence, mode.rows, mode.Phi, alpha, mode, min(NEAR, 1e-4 * tol**2))
-        if change <= tol:
+        if change <= tol or evidence.spent:
             break
     return mode
 
@@ -331,6 +337,7 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
 def original(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
     """alpha_j = (1 - alpha_j Sigma_jj) / mu_j^2 from all weights at once (Tipping 2001, eq. 16)."""
     began = time.perf_counter()
+    evidence.allowed = NEWTON_STEPS * max_iter
     history: list[Step] = []
     rows = evidence.present
     alpha = np.full(len(rows), len(rows) / (4.0 * evidence.columns.total))
@@ -346,7 +353,7 @@ def original(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
         unwanted = ((mean / variance) ** 2 <= 1 / variance - mode.alpha) & (determined < 1e-4)
         alpha[unwanted] = np.inf
         mode = _at(evidence, mode.rows, mode.Phi, alpha, mode, PRECISE)
-        if change <= SETTLED * tol:
+        if change <= SETTLED * tol or evidence.spent:
             break
     return _finished(evidence, mode, True, history, tol, max_iter, began)
 

@@ -17,7 +17,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from ..design import Design
 from ..errors import Status
-from ..evidence import posterior
 from ..objective import MixturePosterior
 from .ridge import Start
 from .smooth import solve_semidefinite
@@ -288,6 +287,15 @@ def _cholesky_solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
     return cho_solve(cho_factor(A, check_finite=False), g, check_finite=False) if len(g) else g
 
 
+def _inverse_above_one(A: np.ndarray) -> np.ndarray:
+    """A^-1 of a matrix whose eigenvalues are at least 1, also where rounding has put some of them below 0."""
+    try:
+        return _cholesky_solve(A, np.eye(len(A)))
+    except LinAlgError:
+        values, vectors = eigh(A)
+        return (vectors / np.maximum(values, 1.0)) @ vectors.T
+
+
 class Spread(NamedTuple):
     """Covariance of the kept weights given the data and the variances, about the weighted mean of the columns.
 
@@ -306,10 +314,5 @@ def spread(design: Design, omega: np.ndarray, gamma: np.ndarray, rows: np.ndarra
     U = np.sqrt(gamma)
     A = U[:, None] * design.spread(omega, center, rows) * U
     A.flat[:: len(A) + 1] += 1.0
-    try:
-        inner = _cholesky_solve(A, np.eye(len(A)))
-    except LinAlgError:  # products of nearly collinear columns may lose the 1 that was added
-        columns = np.sqrt(omega)[:, None] * (design.take(rows) - center)
-        inner = posterior(columns * U, np.zeros((len(columns), 1)))[0]
-    covariance = U[:, None] * inner * U
+    covariance = U[:, None] * _inverse_above_one(A) * U
     return Spread((covariance + covariance.T) / 2, center, 1.0 / total if design.intercept else 0.0)
