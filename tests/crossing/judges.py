@@ -325,7 +325,7 @@ class Lasso:
         return (rho * float(self.s @ (r * y)) - rho**2 * float(self.s @ r**2) / 2) / self.noise
 
     def rounding(self, w, b):
-        """The same of a Gaussian likelihood is within what is allowed in any case: targets have no offset of their own."""
+        """Nothing beyond what is allowed in any case: the targets come without their offsets."""
         return 0.0
 
     def improve(self, w, b, enough, steps=PROXIMAL_STEPS):
