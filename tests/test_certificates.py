@@ -214,3 +214,25 @@ def test_a_kernel_of_inputs_that_hardly_vary_does_not_overflow(scale):
         warnings.simplefilter("error", RuntimeWarning)
         warnings.simplefilter("ignore", UserWarning)
         SMLR(basis="rbf").fit(X * scale, y)
+
+
+def test_a_free_column_that_rules_out_a_class_for_some_samples_has_no_optimum_to_converge_to():
+    rng = np.random.default_rng(0)
+    free = np.repeat([1.0, 0.0], 20)
+    inputs = np.column_stack([free, rng.standard_normal(40)])
+    labels = np.where(free > 0, np.arange(40) % 2, np.arange(40) % 3)  # the third class only where the column is 0
+    model = SMLR(lam=1.0, penalty_factor=[0.0, 1.0]).fit(inputs, labels)
+    assert model.status_ == "separable"
+
+
+def test_the_evidence_of_a_ridge_knows_columns_without_a_penalty():
+    model = RMLR(lam="evidence", penalty_factor=[0.0, 1.0, 1.0, 1.0]).fit(X, y)
+    assert model.status_ == "converged"
+    assert np.isfinite(model.evidence_)
+
+
+def test_every_point_of_a_path_with_large_offsets_is_reached():
+    rng = np.random.default_rng(3)
+    inputs, labels = rng.standard_normal((60, 5)), rng.integers(0, 4, 60)
+    found = path(inputs, labels, lams=8, offset=1e6 * rng.standard_normal((60, 4)))
+    assert found.dual_gaps.max() <= 1e-5  # what rounding leaves of 1e-6 where scores are millions

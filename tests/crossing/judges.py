@@ -328,7 +328,7 @@ class Lasso:
         return (rho * float(self.s @ (r * y)) - rho**2 * float(self.s @ r**2) / 2) / self.noise
 
     def rounding(self, w, b):
-        """Nothing: targets have no offset beside them, so that the general allowance is enough."""
+        """Nothing beyond what is allowed in any case: the targets come without their offsets."""
         return 0.0
 
     def improve(self, w, b, enough, steps=PROXIMAL_STEPS):

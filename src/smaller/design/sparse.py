@@ -57,6 +57,8 @@ class SparseDesign(Design):
         return self._columns(rows) @ (W[: self.d] if rows is None else W[rows])
 
     def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+        if self._small is not None:
+            return (self._small if rows is None else self._small[:, rows]).T @ R
         return self._columns(rows).T @ np.ascontiguousarray(R)
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:

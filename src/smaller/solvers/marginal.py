@@ -23,7 +23,7 @@ from ..likelihoods import Multinomial
 from ..objective import Point, Posterior
 from .begin import newton_from
 from .canonical import canonical, lowered
-from .smooth import settle
+from .smooth import confirm, settle
 from .solution import History, Solution
 
 STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated
@@ -229,6 +229,7 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
             rest *= 0.1
             continue
         W, F = _single_step(problem, point, *at)
+    point = confirm(problem, point, tol)
     history.note(point)
     history.objective = problem
     return history.solution(point, tol, len(criteria) - 1, status, lam=lam, criteria=criteria)

@@ -9,25 +9,28 @@ from ..design import host
 from ..likelihoods import Multinomial
 from ..objective import Posterior
 
-# A probability this near to 1 is where a diverging fit and an honest one start to differ.
-SUSPICIOUS = 1e-8
+# A probability this near to 0 is where a diverging fit and an honest one start to differ.
+SUSPICIOUS = 1e-7
 LARGEST_PROGRAM = 5_000_000
 
 
 def separates(objective: Posterior, P: np.ndarray) -> bool:
     """Whether some direction of the free weights never lowers, and somewhere raises, a sample's own class.
 
-    Asked only when a fitted probability is suspiciously near 1; answered by the linear program of Albert & Anderson
-    (1984), maximise the summed margins with each in [0, 1]. Where that is too large to solve, only a fit that already
-    puts every sample in its own class counts.
+    Asked only when the probability of a class that is not a sample's own is suspiciously near 0; answered by the linear
+    program of Albert & Anderson (1984), maximise the summed margins with each in [0, 1]. Where that is too large to
+    solve, only a fit that already puts every sample in its own class counts.
     """
     if not isinstance(objective.likelihood, Multinomial) or not objective.free[: objective.design.d].any():
         return False
     Y, P = host(objective.Y), host(P)
     own = (Y * P).sum(axis=1)
+    least = np.where(Y > 0, 1.0, P).min(initial=1.0)
     if objective.likelihood.reference:
-        own += (1 - Y.sum(axis=1)) * (1 - P.sum(axis=1))
-    if (1 - own).min() > SUSPICIOUS:
+        last, rest = Y.sum(axis=1) == 0, 1 - P.sum(axis=1)
+        own += last * rest
+        least = min(least, np.where(last, 1.0, rest).min(initial=1.0))
+    if least > SUSPICIOUS:
         return False
     rows = np.flatnonzero(objective.free.any(axis=1))
     n, k = Y.shape

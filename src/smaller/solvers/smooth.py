@@ -18,6 +18,7 @@ DIRECT = 1500
 LAST_RESORT = 3000  # unknowns whose Hessian is factorised where conjugate gradients have failed: a matter of seconds
 ROUNDING = 1e-13
 CONFIRMATIONS = 4
+EXACT = 1e-8  # the gap for which the free weights are fitted before it is told: they are no part of it
 LEAST = 1e-12  # of its bound, the curvature of a weight: rows that are certain have none
 HALVINGS = 60
 
@@ -48,7 +49,7 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
     """The point at W with its free weights fitted exactly, the others held: there a certificate of tol can be read."""
     point = objective.at(W, F)
     for _ in range(50):
-        if objective.free_violation(point.residuals) <= FREE_TOLERANCE * min(1.0, 1e5 * tol):
+        if _is_settled(objective, point, tol):
             break
         moved = step(objective, point, np.flatnonzero(objective.free.any(axis=1)))
         if moved is None:
@@ -59,11 +60,19 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
 
 def confirm(objective: Posterior, point: Point, tol: float, settle: Callable[..., Point] = settle) -> Point:
     """A point that seems to be the optimum, as its weights alone tell it; free weights are fitted again if need be."""
+    tight = min(tol, EXACT)
     for _ in range(CONFIRMATIONS):
-        if point.fresh or not point.gap <= tol:
+        if not point.gap <= tol or (point.fresh and _is_settled(objective, point, tight)):
             break
-        point = settle(objective, point.W, tol)
+        point = settle(objective, point.W, tight)
+        if point.fresh:  # nothing could be fitted better
+            break
     return point
+
+
+def _is_settled(objective: Posterior, point: Point, tol: float) -> bool:
+    """Whether the free weights are fitted well enough for a certificate of tol."""
+    return objective.free_violation(point.residuals) <= FREE_TOLERANCE * min(1.0, 1e5 * tol)
 
 
 def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:

@@ -142,7 +142,7 @@ class History:
         claimed = point.gap <= tol
         if not point.fresh:
             point = self.objective.at(point.W)
-        self.steps[-1:] = []  # the last row is that of what is returned
+        self.steps[-1:] = []  # the last row is that of the weights returned
         self.note(point)
         status = Status.CONVERGED if point.gap <= tol else Status.STALLED if claimed else missed
         if separates(self.objective, point.P):
