@@ -156,7 +156,7 @@ TABLES = [
             "fit_intercept": [True, False],
         },
         "evidence",
-        fixed={"max_iter": 300},
+        fixed={"max_iter": 100},
         refused=SMLR_RULES,
     ),
     Table(
@@ -170,6 +170,7 @@ TABLES = [
             "fit_intercept": [True, False],
         },
         "evidence",
+        fixed={"max_iter": 300},
         refused=SMLR_RULES,
     ),
     Table(
