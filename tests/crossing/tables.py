@@ -164,7 +164,7 @@ TABLES = [
             "fit_intercept": [True, False],
         },
         "evidence",
-        fixed={"max_iter": 300},
+        fixed={"max_iter": 100},
         refused=SMLR_RULES,
     ),
     Table(
@@ -178,6 +178,7 @@ TABLES = [
             "fit_intercept": [True, False],
         },
         "evidence",
+        fixed={"max_iter": 300},
         refused=SMLR_RULES,
     ),
     Table(

@@ -64,7 +64,7 @@ def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, oth
             fine /= FINER
         before = fit.log_evidence
         fit, settled = _round(evidence, fit, pulled, floor, fine)
-        settled = settled or fit.log_evidence < before + fine
+        settled = settled or fit.log_evidence - before < fine
         history.append(_note(evidence, fit, floor, began))
     return solution(evidence, fit, floor, history, tol, settled)
 

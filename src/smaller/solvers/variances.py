@@ -33,7 +33,7 @@ LONGEST = 5.0  # step in the logarithm of a variance
 STEADY = 1e9  # sum of the variances, over the noise, up to which products of columns leave slopes seven digits
 WINDOW = 50  # steps without gain after which nothing more is expected
 OUT = 1e-8  # where the slope of f at 0 is taken, or at this part of the largest variance
-EXACT, ROUNDS = 1e-11, 100  # relative duality gap of the lassos, and rounds of one of several targets
+EXACT, ROUNDS = 1e-11, 30  # relative duality gap of the lassos, and rounds of one of several targets
 ENTER = 16  # columns that may be let in again at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a column is let in with, and how often that is repeated
 
