@@ -640,3 +640,22 @@ def test_large_offsets_of_several_classes_do_not_break_the_fit(offset):
         model = RVMClassifier("linear").fit(X, y, offset=given)
     assert np.isfinite(model.predict_proba(X, offset=given)).all()
     assert (model.status_ == "converged") == (model.violation_ <= 1e-3)
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "original"])
+def test_classes_without_any_column_or_intercept_are_fitted(algorithm):
+    X, y = np.zeros((9, 2)), np.tile([0, 1, 2], 3)
+    with pytest.warns(EmptyModelWarning):
+        model = RVMClassifier("linear", algorithm=algorithm, fit_intercept=False).fit(X, y)
+    assert_allclose(model.predict_proba(X), 1 / 3)
+    assert_allclose(model.objective_, 9 * np.log(3))
+
+
+def test_offsets_of_a_million_end_within_the_newton_steps_allowed():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((24, 4)), np.tile([0, 1, 2], 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = RVMClassifier(algorithm="original", max_iter=20).fit(X, y, None, 1e6 * rng.standard_normal((24, 3)))
+    assert np.isfinite(model.objective_)
+    assert len(model.history_) <= 20 + 1

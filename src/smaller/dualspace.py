@@ -268,7 +268,7 @@ class TypeIIClassifier(Selector, ClassificationModel):
         Relative decrease of the objective, without its constant, at which the fit is done; ``violation_`` is then at
         most the square root of this.
     max_iter : int, default=200
-        Reweightings.
+        Reweightings; their L1 fits read the data at most ``200 + 5 max_iter`` times together.
 
     Attributes
     ----------

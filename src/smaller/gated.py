@@ -252,7 +252,8 @@ class JFSCL(InputSelector, BoostedModel):
     path_, point_, lam_, lams_, scores_, n_iter_, status_
         As in :class:`LRVM`.
     objective_ : float
-        Penalised loss at the point taken.
+        Penalised loss at the point taken, with the gates of rejected inputs as they were there, not yet 0;
+        of one-versus-rest machines, the sum of theirs.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import helmert
+from scipy.linalg import helmert, qr, solve_triangular
 
 from .design import Design
 from .evidence import LOG_2PI, Columns, Quality, inverse
@@ -128,7 +128,7 @@ class LaplaceEvidence:
     ) -> Mode:
         """Newton's method from v, with the evidence at its end; Phi are the columns from :meth:`take`."""
         alpha = np.maximum(alpha, LEAST)
-        penalty = np.append(alpha, np.full(self.free, BROAD * len(self.contrast)))
+        penalty = self._penalty(alpha)
         v = np.zeros(len(penalty)) if v is None else v
         F = self._scores(rows, Phi, v)
         P, loss = self.likelihood(F)
@@ -150,8 +150,29 @@ class LaplaceEvidence:
                 break
             gained = value - found[-1]
             v, F, P, value = found
-        log_evidence = -value + 0.5 * (np.log(alpha).sum() + self.free * LOG_2PI - logdet)
-        return Mode(rows, alpha, Phi, v, F, P, joint, float(log_evidence), decrement)
+        F = self._scores(rows, Phi, v)  # what the steps added up to is rounded many times
+        P, loss = self.likelihood(F)
+        value = loss + 0.5 * float(penalty @ v**2)
+        return Mode(rows, alpha, Phi, v, F, P, joint, self._evidence(value, alpha, logdet), decrement)
+
+    def refined(self, mode: Mode) -> Mode:
+        """The same mode, its covariance and evidence by a QR decomposition, which squares no condition number."""
+        A, classes = self._with_ones(mode.rows, mode.Phi)
+        X = self._along(self._rooted(A, classes, mode.P), len(mode.rows))
+        penalty = self._penalty(mode.alpha)
+        (R,) = qr(np.vstack([X, np.diag(np.sqrt(penalty))]), mode="r", overwrite_a=True)
+        R = R[: len(penalty)]
+        half = solve_triangular(R, np.eye(len(R))) if len(R) else R
+        logdet = 2 * float(np.log(np.abs(R.diagonal())).sum())
+        value = self.likelihood(mode.F)[1] + 0.5 * float(penalty @ mode.v**2)
+        return mode._replace(joint=half @ half.T, log_evidence=self._evidence(value, mode.alpha, logdet))
+
+    def _penalty(self, alpha: np.ndarray) -> np.ndarray:
+        """Precisions of the weights and of the intercepts."""
+        return np.append(alpha, np.full(self.free, BROAD * len(self.contrast)))
+
+    def _evidence(self, value: float, alpha: np.ndarray, logdet: float) -> float:
+        return float(-value + 0.5 * (np.log(alpha).sum() + self.free * LOG_2PI - logdet))
 
     def _search(self, v, F, value, step, E, penalty, decrement):
         """The whole step, or a part of it where that is too long; None where rounding leaves none that goes downhill.

@@ -143,7 +143,9 @@ class WeightMoves:
         self.pulled = self._pull(np.hstack([self.R, omega]))
         self.center = np.zeros((self.k, self.design.d))
         if self.follows:
-            self.center = (self.pulled[:, self.k :] / omega.sum(axis=0)).T
+            # Offsets of a million may leave no curvature at all: then the intercept follows nothing.
+            total = np.maximum(omega.sum(axis=0), np.finfo(float).tiny)
+            self.center = (self.pulled[:, self.k :] / total).T
 
     def _pull(self, values: np.ndarray) -> np.ndarray:
         """Slopes and curvature-weighted sums of all columns, in one pass over them."""

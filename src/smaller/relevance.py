@@ -144,11 +144,13 @@ class RVMClassifier(Selector, ClassificationModel):
     class_weight : dict or "balanced", default=None
         Multiplies the sample weights of each class.
     fit_intercept : bool, default=True
-        The intercept has a flat prior and is integrated out.
+        The intercept b, that of centred columns, has the broad prior exp(-b^2 / 20000) and is integrated out; of k > 2
+        classes in one softmax, whose intercepts sum to 0, exp(-k |b|^2 / 20000).
     tol : float, default=1e-3
         The fit is done when no change of the columns gains so many nats.
     max_iter : int, default=None
-        Rounds of the fast algorithm (1000), or iterations of the original (2000).
+        Rounds of the fast algorithm (1000), or iterations of the original (2000). A search with several classes, or by
+        the original, takes at most 50 times as many Newton steps; large offsets may use them up.
 
     Attributes
     ----------
@@ -166,7 +168,8 @@ class RVMClassifier(Selector, ClassificationModel):
     violation_ : float
         The larger of two numbers: the largest slope of the log evidence in a log variance, the curvature at the mode
         held; and the most that the log evidence rises when a weight outside the model is added and all variances are
-        re-estimated (of weights for which the curvature held promises less than ``tol``: what it promises).
+        re-estimated (of weights for which the curvature held promises less than ``tol``, or that were not tried: what
+        it promises).
     n_iter_, objective_, status_, history_
         ``objective_`` is minus the log evidence.
 

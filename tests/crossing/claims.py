@@ -295,7 +295,11 @@ def dual_space(model, row, data, given):
     loss = judges.Softmax(Phi, data.target, m, s, data.shift, 0.0, 0.0, row["fit_intercept"], False)
     value = loss.value(W, model.intercept_) + a1 * float((W[W != 0] ** 2 / gamma[W != 0]).sum())
     value += c * sum(judges.log_determinant(Phi, s, each, a2, row["fit_intercept"]) for each in gamma)
-    told = judges.compare("objective_", model.objective_, value, s)
+    size = (
+        np.abs(Phi) @ np.abs(W.T) + np.abs(model.intercept_) + (0.0 if data.shift is None else np.abs(data.shift).max())
+    )
+    blur = 16 * np.finfo(float).eps * float(s @ size.max(axis=1))
+    told = judges.compare("objective_", model.objective_, value, s, blur)
     if not np.array_equal(W != 0, gamma != 0):
         told.append("weights and variances do not vanish together")
     if model.status_ == "converged" and not model.violation_ <= np.sqrt(model.tol):

@@ -309,7 +309,7 @@ class Spread(NamedTuple):
 
 def spread(design: Design, omega: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> Spread:
     """U (I + U K U)^-1 U, K = Phi^T diag(omega) Phi on omega-centred columns: the inverse of K + diag(gamma)^-1."""
-    total = float(omega.sum())
+    total = max(float(omega.sum()), np.finfo(float).tiny)  # offsets of a million may leave no curvature at all
     center = design.pull(omega[:, None], rows)[:, 0] / total * design.intercept
     U = np.sqrt(gamma)
     A = U[:, None] * design.spread(omega, center, rows) * U

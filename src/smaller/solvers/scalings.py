@@ -91,7 +91,7 @@ def _polished(value: Callable, v: np.ndarray, free: int, within: float) -> np.nd
     f, G = value(v)
     for _ in range(NEWTON):
         moving = np.flatnonzero((v > 0) | ~bounded)
-        before = np.abs(G[moving]).max()
+        before = np.abs(G[moving]).max(initial=0.0)
         if before <= within:
             break
         try:

@@ -17,11 +17,13 @@ from ..evidence import Columns
 from ..likelihoods import Gaussian
 from ..objective import Posterior
 from ..priors import Laplace
+from .marginal import representative
 from .newton import newton
 from .solution import Solution
 
 ZERO = 1e-8  # coefficients below this fraction of the largest are 0
 EXACT = 1e-7  # relative residual of a solution of y = Phi x
+FIT_PASSES, PASSES_PER_FIT = 200, 5  # over the data, of one L1 fit at most, and of all on average
 AT_ONCE = 1024  # columns of a block
 
 
@@ -129,16 +131,22 @@ def penalised_logistic(
     """Minimise psi(x) + a1 sum x^2 / gamma + c log|a2 I + Phi Gamma Phi^T| by the L1 core with penalty factors.
 
     `strengths` are a1, a2 and c, which is 1 in Theorem 5, and 1/2 with a1 = 1/2 in Theorem 3. Phi (n, d) are the
-    columns, weighted, in their units, of which never more than a block is formed; gamma (d, k) is where to start.
+    columns, weighted, in their units, of which never more than a block is formed; gamma (d, k) is where to start. The
+    L1 problems together read the data at most ``FIT_PASSES + PASSES_PER_FIT * max_iter`` times.
     """
     a1, a2, c = strengths
+    passes = FIT_PASSES + PASSES_PER_FIT * max_iter
     W, values = objective.start(), []
     # As many samples as the weights count: one of weight 2 is two. Left out of what is compared with the tolerance.
     constant = c * objective.k * columns.total * float(np.log(a2))
     penalty = _tangent(columns, gamma, strengths)
     for _ in range(max_iter):
-        solution = newton(objective.with_prior(Laplace(1.0, penalty * unit[:, None])), W, 1e-9, 200)
-        W = solution.weights
+        prior = Laplace(1.0, penalty * unit[:, None])
+        problem = objective.with_prior(prior)
+        solution = newton(problem, W, 1e-9, min(FIT_PASSES, passes))
+        # Variances belong to the weights that are returned: shifts of rows, which change no probability, come first.
+        W, passes = representative(problem, solution.weights), passes - max(solution.n_iter, 1)
+        solution = solution._replace(weights=W)
         size = np.abs(W[: len(gamma)]) * unit[:, None]
         gamma = 2 * a1 * size / penalty
         value = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
@@ -146,14 +154,19 @@ def penalised_logistic(
         value += c * sum(_log_determinant(columns, column, a2) for column in gamma.T)
         values.append(value)
         penalty = _tangent(columns, gamma, strengths)
-        prior = Laplace(1.0, penalty * unit[:, None])
         settled = len(values) > 1 and values[-2] - value <= tol * abs(value)
-        violation = objective.with_prior(prior).violation(W) if settled or len(values) == max_iter else np.inf
+        violation = (
+            _violation(objective, penalty, unit, W) if settled or len(values) == max_iter or passes <= 0 else np.inf
+        )
         settled = settled and violation <= np.sqrt(tol)
-        if settled:
+        if settled or passes <= 0:
             break
     values = [value + constant for value in values]
     return TypeTwoStep(solution, prior, gamma, values[-1], violation, settled), values
+
+
+def _violation(objective: Posterior, penalty: np.ndarray, unit: np.ndarray, W: np.ndarray) -> float:
+    return objective.with_prior(Laplace(1.0, penalty * unit[:, None])).violation(W)
 
 
 def _tangent(columns: Columns, gamma: np.ndarray, strengths: tuple[float, float, float]) -> np.ndarray:
