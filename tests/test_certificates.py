@@ -128,7 +128,7 @@ def test_every_solver_reads_its_certificate_from_the_weights_alone(solver, l1):
     fresh = posterior(l1).at(found.weights)
     assert found.status.name == "CONVERGED"
     assert found.objective == pytest.approx(fresh.value, rel=1e-13)
-    assert found.gap == pytest.approx(fresh.gap, rel=1e-6, abs=1e-14)
+    assert found.gap == pytest.approx(fresh.gap, rel=1e-6, abs=1e-12)  # a difference, relative to the objective
 
 
 @pytest.mark.parametrize("max_iter", [1, 3, None])

@@ -19,7 +19,7 @@ def crossings():
             yield pytest.param(table, part, id=f"{table.model}-{first}")
 
 
-@pytest.mark.parametrize(("table", "rows"), crossings())
+@pytest.mark.parametrize(("table", "rows"), list(crossings()))
 def test_every_pair_of_options_gives_what_it_claims(table, rows):
     found = [{"seed": seed, "row": row, "found": run(table, row, seed)} for seed, row in rows]
     assert not [json.dumps(each) for each in found if each["found"]]

@@ -24,6 +24,7 @@ from .solution import History, Solution, Step
 
 ROUNDS = 200
 LEAST = 1e-8  # of the target's variance: the lasso is hard to solve below, and interpolates
+FARTHER = np.log(10.0)  # a noise far below the one sought is one at which rounding leaves no certificate
 REVIVALS, FINEST = 100, 1e-13
 SPENT = 0.75  # a noise that still halves when so large a share of the degrees of freedom is spent will not stop at all
 
@@ -122,13 +123,14 @@ def lasso(
 
 
 def _secant(moves: list[tuple[float, float]]) -> float:
-    """The next log noise: a plain step, lengthened as the last two suggest, but by ten times at most."""
+    """The next log noise: a plain step, lengthened as the last two suggest, but no farther than a factor of 10."""
     at, move = moves[-1]
     if len(moves) > 1 and moves[-2][0] != at:
         before, earlier = moves[-2]
         rate = 1.0 + (move - earlier) / (at - before)  # how much of a change of the noise survives a round
         if 0 < rate < 1:
-            return at + move / max(1.0 - rate, 0.1)
+            longer = move * rate / max(1.0 - rate, 0.1)
+            return at + move + float(np.clip(longer, -FARTHER, FARTHER))
     return at + move
 
 
