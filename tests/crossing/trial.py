@@ -15,6 +15,7 @@ HONEST = (ConvergenceWarning, EmptyModelWarning, SmallClassWarning)  # warnings 
 # Refusals that the documentation states, each a sentence with its remedy.
 DOCUMENTED = (
     "No column is related to the target at all",
+    "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean nothing",
     "needs two samples of each of at least two classes",
     "are beyond the range of floating-point numbers",
     "whose squares overflow when they are summed",
