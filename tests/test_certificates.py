@@ -8,8 +8,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 from sklearn.datasets import load_iris
 
-from smaller import RMLR, SBMLR, SMLR, SMLRCV, _core, path
-from smaller._core import reference
+from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
 from smaller.design import as_design, dense
 from smaller.likelihoods import Multinomial
 from smaller.objective import Posterior
@@ -85,19 +84,6 @@ def test_an_offset_without_digits_for_the_weights_is_refused():
         SMLR().fit(X, y, offset=np.full((150, 3), 1e13))
 
 
-@pytest.mark.parametrize("kernel", ["compiled", "reference"])
-def test_the_newton_kernel_keeps_scores_and_weights_together_where_every_row_is_certain(kernel):
-    if kernel == "compiled" and not _core.COMPILED:
-        pytest.skip("the compiled core is not installed")
-    run = _core.newton if kernel == "compiled" else reference.newton
-    columns, offset = np.asfortranarray([[0.9], [0.3], [0.5]]), np.array([[958.0], [-1525.0], [1130.0]])
-    Y = np.asfortranarray([[0.0], [1.0], [0.0]])
-    w, b, F = np.zeros(1), np.array([-188.0]), np.asfortranarray(offset - 188.0)
-    at, strength = np.zeros(1, dtype=np.int64), np.full(1, 5.0)
-    run(columns, 1e-9, 20, 0.1, at, at, w, b, F, Y, np.ones(3), strength, np.zeros(1), strength, 1, True)
-    np.testing.assert_allclose(F, columns * w + b + offset, rtol=1e-12)
-
-
 # -- The one exit of all solvers
 
 
@@ -109,7 +95,6 @@ def posterior(l1, offset=None):
 
 @pytest.mark.parametrize("offset", [False, True])
 def test_scores_that_do_not_belong_to_the_weights_certify_nothing(offset):
-    """Offsets keep the rounds in Python; without them they are compiled."""
     rng = np.random.default_rng(0)
     objective = posterior(True, np.asfortranarray(rng.standard_normal((150, 3))) if offset else None)
     best = newton(objective, objective.start(), 1e-9, 100)

@@ -38,19 +38,22 @@ def problem(family, layout, dtype, seed=0):
     return X.astype(float), columns, Y, s, feature, klass
 
 
-def point(Y, s, feature, klass, family, intercept, l1=1.5, l2=0.1):
-    """A fresh starting point and the arguments that describe it."""
+def point(module, Y, s, feature, klass, family, intercept, l1=1.5, l2=0.1):
+    """A fresh starting point, and the samples and the working set that describe it."""
     a, k = len(feature), Y.shape[1]
     w, b, F = np.zeros(a), np.zeros(k), np.zeros(Y.shape, order="F")
-    strengths = np.full(a, l1), np.full(a, l2), np.full(a, l1)
-    return (w, b, F), (feature, klass, w, b, F, Y, s, *strengths, family, intercept)
+    strengths = {"l1": np.full(a, l1), "l2": np.full(a, l2), "scale": np.full(a, l1)}
+    samples = module.Samples(
+        Y=Y, s=s, offset=None, family=family, intercept=intercept, measure=float(s.sum()), negligible=0.0
+    )
+    return (w, b, F), samples, module.WorkingSet(feature=feature, klass=klass, w=w, **strengths)
 
 
 def probabilities(F, family):
     if family == 2:
         return F
-    P = np.empty_like(F)
-    reference.means(F, np.zeros_like(F), np.ones(len(F)), family, P)
+    P, U = np.empty_like(F), np.empty_like(F)
+    reference.means(F, np.zeros_like(F), np.ones(len(F)), family, P, U)
     return P
 
 
@@ -153,10 +156,12 @@ def test_means_and_loss(compiled, family, k, alike):
         F = np.asfortranarray(rng.standard_normal((1100, k)) * size)
         Y = np.asfortranarray(np.eye(k + 1)[rng.integers(0, k + 1, len(F)), :k])
         s = np.full(len(F), 1.3) if alike else rng.uniform(0, 2, len(F))
-        P, Q = np.empty_like(F), np.empty_like(F)
-        ours, twin = compiled.means(F, Y, s, family, P), reference.means(F, Y, s, family, Q)
+        P, U, Q, V = (np.empty_like(F) for _ in range(4))
+        ours, twin = compiled.means(F, Y, s, family, P, U), reference.means(F, Y, s, family, Q, V)
         np.testing.assert_allclose(ours, twin, rtol=1e-13)
         np.testing.assert_allclose(P, Q, rtol=1e-13, atol=1e-300)
+        np.testing.assert_allclose(U, V, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(U, P - Y, atol=1e-13 * (1 + size))
 
 
 @pytest.mark.parametrize("family", [reference.SYMMETRIC, reference.REFERENCE])
@@ -198,42 +203,63 @@ def test_products_with_few_columns(compiled, shape, dtype):
     np.testing.assert_allclose(G, X.astype(np.float64).T @ R, rtol=1e-12, atol=1e-11)
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("layout", ["dense", "csc32", "csc64"])
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_newton_reaches_the_same_point(compiled, family, layout, dtype, intercept):
-    _, columns, Y, s, feature, klass = problem(family, layout, dtype)
+def curved(rng, a, collinear):
+    """A Hessian with a slope, weights and strengths; a fifth of the coordinates have no L1 penalty."""
+    A = rng.standard_normal((3 * a, a))
+    if collinear:
+        A[:, 1::2] = A[:, :-1:2] + 1e-3 * rng.standard_normal((3 * a, a // 2))
+    l1 = np.where(np.arange(a) % 5 == 4, 0.0, 3.0)
+    return A.T @ A, 10 * rng.standard_normal(a), rng.standard_normal(a) * (rng.random(a) < 0.5), l1
+
+
+@pytest.mark.parametrize("collinear", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_minimum_of_a_quadratic_model_with_an_l1_term(compiled, collinear, seed):
+    """Against the optimality conditions, and, where sweeps reach them, against the twin."""
+    H, g, w, l1 = curved(np.random.default_rng(seed), 30, collinear)
     ends = []
-    for kernel in (compiled.newton, reference.newton):
-        (w, _, F), arguments = point(Y, s, feature, klass, family, intercept)
-        _, _, violation, objective, _ = kernel(*columns, 1e-11, 50, 1e-3, *arguments)
-        assert violation <= 1e-11
-        ends.append((w, probabilities(F, family), objective))
-    for ours, twin in zip(*ends, strict=True):
-        np.testing.assert_allclose(ours, twin, rtol=1e-9, atol=1e-10)
+    for kernel in (compiled.quadratic, reference.quadratic):
+        slope, d = g.copy(), np.zeros(30)
+        kernel(H, slope, w, l1, np.ones(30), d, 1e-11)
+        np.testing.assert_allclose(slope, g + H @ d, rtol=1e-9, atol=1e-9)
+        ends.append(w + d)
+        if kernel is compiled.quadratic or not collinear:
+            missed = np.where(w + d != 0, slope + l1 * np.sign(w + d), np.maximum(np.abs(slope) - l1, 0.0))
+            assert np.abs(missed).max() <= 1e-8
+    if not collinear:
+        np.testing.assert_allclose(*ends, atol=1e-10)
+        assert ((ends[0] == 0) == (ends[1] == 0)).all()
 
 
-@pytest.mark.parametrize("layout", ["dense", "csc32"])
-def test_newton_through_columns_and_through_the_hessian_reach_the_same_point(compiled, layout):
-    """A long problem takes the Hessian, the same columns cut short stream: both against the streaming twin."""
-    rng = np.random.default_rng(3)
-    for n in (30, 1500):
-        X = rng.standard_normal((n, 12)) + 2
-        if layout == "csc32":
-            X[rng.random(X.shape) < 0.5] = 0
-            csc = sparse.csc_array(X)
-            columns = (csc.data, csc.indices, csc.indptr)
-        else:
-            columns = (np.asfortranarray(X),)
-        Y = np.asfortranarray(np.eye(3)[rng.integers(0, 3, n)])
-        feature, klass = np.tile(np.arange(12), 3), np.repeat(np.arange(3), 12)
-        ends = []
-        for kernel in (compiled.newton, reference.newton):
-            (w, _, _), arguments = point(Y, np.ones(n), feature, klass, 0, True, l1=0.02 * n, l2=0.0)
-            kernel(*columns, 1e-10, 50, 1e-2, *arguments)
-            ends.append(w)
-        np.testing.assert_allclose(*ends, atol=1e-8)
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_intercepts_are_settled_at_their_optimum(compiled, family):
+    _, _, Y, s, *_ = problem(family, "dense", np.float64)
+    start = np.asfortranarray(np.random.default_rng(1).standard_normal(Y.shape))
+    ends = []
+    for module in (compiled, reference):
+        b, F = np.zeros(Y.shape[1]), start.copy(order="F")
+        samples = module.Samples(
+            Y=Y, s=s, offset=None, family=family, intercept=True, measure=float(s.sum()), negligible=0.0
+        )
+        module.settle_intercepts(samples, b, F, 1e-11)
+        np.testing.assert_allclose(F, start + b, rtol=1e-12, atol=1e-12)
+        P, U = np.empty_like(F), np.empty_like(F)
+        reference.means(F, Y, s, family, P, U)
+        np.testing.assert_allclose(s @ U, 0.0, atol=1e-11)
+        ends.append(P)
+    np.testing.assert_allclose(*ends, atol=1e-10)
+
+
+@pytest.mark.parametrize("family", [0, 1])
+def test_residuals_of_certain_samples_keep_their_digits(compiled, family):
+    """P - Y of the own class is minus the sum of the others: 1e-30, not the rounding of 1."""
+    F = np.asfortranarray([[70.0, 0.0], [0.0, 69.0]])
+    Y = np.eye(2, order="F") if family == 0 else np.asfortranarray([[1.0, 0.0], [0.0, 1.0]])
+    for module in (compiled, reference):
+        P, U = np.empty_like(F), np.empty_like(F)
+        module.means(F, Y, np.ones(2), family, P, U)
+        others = np.exp([-70.0, -69.0]) * (1 if family == 0 else 2)
+        np.testing.assert_allclose(-np.diag(U), others, rtol=1e-12)
 
 
 @pytest.mark.parametrize("greedy", [True, False])
@@ -247,26 +273,42 @@ def test_componentwise_sweeps_agree_step_by_step(compiled, family, layout, dtype
     bound = (s @ (X - mean) ** 2 / 4)[feature]
     visit = (np.random.default_rng(2).random(len(feature)) < 0.7).astype(np.uint8)
     ends = []
-    for kernel in (compiled.componentwise, reference.componentwise):
-        (w, b, F), arguments = point(Y, s, feature, klass, family, intercept)
-        met = [kernel(*columns, bound, mean[feature], visit, greedy, *arguments) for _ in range(3)]
+    for module in (compiled, reference):
+        (w, b, F), *described = point(module, Y, s, feature, klass, family, intercept)
+        rest = *described, b, F, bound, mean[feature], visit, greedy
+        met = [module.componentwise(*columns, *rest) for _ in range(3)]
         ends.append((w, b, F, met))
     for ours, twin in zip(*ends, strict=True):
         np.testing.assert_allclose(ours, twin, rtol=1e-11, atol=1e-12)
 
 
+def whole(compiled, X, Y, l1, max_iter=100, tol=1e-10):
+    """The arguments of the L1 solver after the columns."""
+    shape = X.shape[1] + 1, Y.shape[1]
+    strengths = np.full(shape, l1)
+    strengths[-1] = 0.0
+    samples = compiled.Samples(
+        Y=Y, s=np.ones(len(Y)), offset=None, family=0, intercept=True, measure=float(len(Y)), negligible=0.0
+    )
+    penalty = compiled.Penalty(l1=strengths, l2=None, scale=np.full(shape, float(len(Y))), leads=None)
+    rule = compiled.Rule(tol=tol, max_iter=max_iter, screen=1.0, exact=False, room=64)
+    start = compiled.Point(W=np.zeros(shape), F=np.zeros(Y.shape, order="F"), G=np.empty(shape), known=False)
+    return samples, penalty, rule, start, np.ones(1)
+
+
 def test_arrays_are_refused_rather_than_converted(compiled):
     """A silent conversion would copy the design."""
-    _, (X,), Y, s, feature, klass = problem(0, "dense", np.float64)
-    _, arguments = point(Y, s, feature, klass, 0, True)
+    X, (columns,), Y, *_ = problem(0, "dense", np.float64)
+    arguments = whole(compiled, X, Y, 1.0)
+    compiled.minimise(columns, *arguments)
     with pytest.raises(TypeError):
-        compiled.newton(np.ascontiguousarray(X), 1e-6, 5, 0.1, *arguments)
+        compiled.minimise(np.ascontiguousarray(X), *arguments)
     with pytest.raises(TypeError):
-        compiled.newton(X.astype(np.int64), 1e-6, 5, 0.1, *arguments)
+        compiled.minimise(columns.astype(np.int64), *arguments)
 
 
 def test_a_long_kernel_can_be_interrupted(compiled):
-    """Ctrl-C during the compiled sweeps raises KeyboardInterrupt at once."""
+    """Ctrl-C during the compiled solver raises KeyboardInterrupt at once."""
     import signal
     import threading
 
@@ -276,14 +318,13 @@ def test_a_long_kernel_can_be_interrupted(compiled):
         rng.standard_normal((n, 5)) @ rng.standard_normal((5, d)) + 0.01 * rng.standard_normal((n, d))
     )
     Y = np.asfortranarray(np.eye(4)[rng.integers(0, 4, n)])
-    feature, klass = np.tile(np.arange(d), 4), np.repeat(np.arange(4), d)
-    _, arguments = point(Y, np.ones(n), feature, klass, 0, True, l1=0.01, l2=0.0)
+    arguments = whole(compiled, X, Y, 0.01, max_iter=10**6, tol=1e-300)
     timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it may be ignored
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            compiled.newton(X, 0.0, 10**6, 1e-12, *arguments)
+            compiled.minimise(X, *arguments)
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)
@@ -297,21 +338,22 @@ def test_losses_after_moves_of_a_weight(compiled, family, layout, dtype):
     X, columns, Y, s, feature, klass = problem(family, layout, dtype)
     rng = np.random.default_rng(2)
     F = np.asfortranarray(rng.standard_normal(Y.shape))
-    P = np.empty_like(F)
-    before = reference.means(F, Y, s, family, P)
+    P, U = np.empty_like(F), np.empty_like(F)
+    before = reference.means(F, Y, s, family, P, U)
     Q = 1 - P
     center = rng.standard_normal(len(feature)) if layout == "dense" else np.zeros(len(feature))
     found = []
-    for kernel in (compiled.weight_moves, reference.weight_moves):
+    for module in (compiled, reference):
         up, down = np.empty((2, len(feature)))
-        kernel(*columns, feature, klass, center, 0.3, P, Q, Y, s, family, up, down)
+        moves = module.Moves(column=feature, klass=klass, center=center, step=0.3)
+        module.weight_moves(*columns, moves, module.State(P=P, Q=Q, Y=Y, s=s, family=family), up, down)
         found.append((up, down))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-10, atol=1e-11)
     for i in (0, 7, len(feature) - 1):
         for sign, changes in ((1, found[1][0]), (-1, found[1][1])):
             moved = F.copy(order="F")
             moved[:, klass[i]] += sign * 0.3 * (X[:, feature[i]] - center[i])
-            after = reference.means(moved, Y, s, family, np.empty_like(F))
+            after = reference.means(moved, Y, s, family, np.empty_like(F), np.empty_like(F))
             np.testing.assert_allclose(changes[i], after - before, atol=1e-10)
 
 

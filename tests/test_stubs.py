@@ -12,6 +12,7 @@ from smaller._core import reference
 
 STUB = ast.parse((Path(_core.__file__).parent / "compiled.pyi").read_text(encoding="utf-8"))
 FUNCTIONS = [node for node in STUB.body if isinstance(node, ast.FunctionDef)]
+STRUCTS = {node.name: node.body[0] for node in STUB.body if isinstance(node, ast.ClassDef)}
 ALIASES = {
     node.target.id: set(re.findall(r"np\.(\w+)", ast.unparse(node.value)))
     for node in STUB.body
@@ -28,51 +29,70 @@ def compiled():
     return compiled
 
 
-def overloads(kernel):
-    """What the stub allows: for each overload the types of its arguments, as sets, and what it returns."""
-    return [
-        ([ALIASES.get(types, {types}) for types in map(ast.unparse, (a.annotation for a in node.args.posonlyargs))],
-         ast.unparse(node.returns))
-        for node in FUNCTIONS
-        if node.name == kernel
-    ]  # fmt: skip
+def arguments_of(node):
+    """Names and types of the arguments of a function of the stub, types as sets."""
+    given = [a for a in (*node.args.args, *node.args.kwonlyargs) if a.arg != "self"]
+    return [(a.arg, types_of(ast.unparse(a.annotation))) for a in given]
 
 
-def compiled_overloads(function):
-    """What the module says of itself: for each overload the types of its arguments and what it returns."""
-    for signature, *_ in function.__nb_signature__:
-        signature = re.sub(r"ndarray\[dtype=(\w+)[^]]*\]", r"\1", signature)
-        arguments, result = re.fullmatch(r"def \w+\((.*), /\) -> (.*)", signature).groups()
-        yield re.findall(r"arg\d+: (\w+)", arguments), result
+def types_of(annotation):
+    named, _, none = annotation.partition(" | None")
+    return ALIASES.get(named, {named}) | ({"None"} if none or annotation.endswith("| None") else set())
 
 
-def allows(stub, said):
-    """Whether one overload of the stub has these arguments and this result."""
-    types, result = stub
-    return result == said[1] and len(types) == len(said[0]) and all(a in t for t, a in zip(types, said[0], strict=True))
+def said_by(signature):
+    """Names and types of the arguments that the module says of itself."""
+    signature = re.sub(r"ndarray\[dtype=(\w+)[^]]*\]", r"\1", signature).replace("smaller._core.compiled.", "")
+    arguments, result = re.fullmatch(r"def \w+\((.*)\) -> (.*)", signature).groups()
+    found = re.findall(r"(\w+): (\w+)( \| None)?", arguments)
+    return [(name, {kind} | ({"None"} if none else set())) for name, kind, none in found], result
 
 
-ALL = (*_core.KERNELS, *_core.WITHOUT_TWIN)
+def allows(node, said):
+    """Whether a function of the stub has these arguments and this result."""
+    arguments, result = said
+    stub = arguments_of(node)
+    return (
+        ast.unparse(node.returns) == result
+        and len(stub) == len(arguments)
+        and all(a == b and kinds <= types for (a, types), (b, kinds) in zip(stub, arguments, strict=True))
+    )
+
+
+FUNCTION_NAMES = (*_core.KERNELS, *(name for name in _core.WITHOUT_TWIN if name.islower()))
+ALL = (*_core.KERNELS, *_core.STRUCTS, *_core.WITHOUT_TWIN)
 
 
 def test_the_stub_has_the_kernels_and_nothing_else(compiled):
-    assert {node.name for node in FUNCTIONS} == set(ALL)
+    assert {node.name for node in FUNCTIONS} | set(STRUCTS) == set(ALL)
     assert {name for name in dir(compiled) if not name.startswith("_")} == set(ALL)
 
 
-@pytest.mark.parametrize("kernel", ALL)
+@pytest.mark.parametrize("kernel", FUNCTION_NAMES)
 def test_every_overload_is_in_the_stub_and_every_one_of_the_stub_is_real(compiled, kernel):
-    said = list(compiled_overloads(getattr(compiled, kernel)))
+    said = [said_by(signature) for signature, *_ in getattr(compiled, kernel).__nb_signature__]
+    stubs = [node for node in FUNCTIONS if node.name == kernel]
     for one in said:
-        assert any(allows(stub, one) for stub in overloads(kernel)), one
-    for stub in overloads(kernel):
-        assert any(allows(stub, one) for one in said), stub
+        assert any(allows(stub, one) for stub in stubs), one
+    for stub in stubs:
+        assert any(allows(stub, one) for one in said), ast.unparse(stub)
+
+
+@pytest.mark.parametrize("name", STRUCTS)
+def test_the_structs_of_the_stub_have_the_fields_of_the_module(compiled, name):
+    ((signature, *_),) = getattr(compiled, name).__init__.__nb_signature__
+    assert allows(STRUCTS[name], said_by(signature))
+
+
+@pytest.mark.parametrize("name", _core.STRUCTS)
+def test_the_structs_of_the_stub_are_those_of_the_twins(name):
+    assert [field for field, _ in arguments_of(STRUCTS[name])] == list(getattr(reference, name)._fields)
 
 
 @pytest.mark.parametrize("kernel", _core.KERNELS)
 def test_the_names_of_the_stub_are_those_of_the_twin(kernel):
     for node in (node for node in FUNCTIONS if node.name == kernel):
-        names = [argument.arg for argument in node.args.posonlyargs]
+        names = [name for name, _ in arguments_of(node)]
         twin = list(inspect.signature(getattr(reference, kernel)).parameters)
         if twin == ["arguments"]:  # columns of either kind, then the names that its docstring lists
             listed = re.search(rf"{kernel}\(\*columns, ([^)]*)\)", getattr(reference, kernel).__doc__)

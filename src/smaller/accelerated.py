@@ -23,8 +23,8 @@ class AcceleratedMultinomial(Multinomial):
         super().__init__(reference)
         self.xp = xp
 
-    def fit(self, F, Y, s) -> tuple[Any, float]:
-        """P = softmax(F) and the negative log-likelihood."""
+    def fit(self, F, Y, s) -> tuple[Any, Any, float]:
+        """P = softmax(F), U = P - Y and the negative log-likelihood."""
         xp = self.xp
         top = xp.max(F, axis=1, keepdims=True)
         top = xp.maximum(top, xp.zeros_like(top)) if self.reference else top
@@ -33,7 +33,11 @@ class AcceleratedMultinomial(Multinomial):
         total = total + xp.exp(-top) if self.reference else total
         own = xp.sum(Y * F, axis=1)
         loss = xp.sum(s * (xp.log(total)[:, 0] + top[:, 0] - own))
-        return P / total, float(loss)
+        P = P / total
+        # The residual of the own class is the sum of the other probabilities, without cancellation.
+        others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
+        others = others + xp.exp(-top) / total if self.reference else others
+        return P, (1 - Y) * P - Y * others, float(loss)
 
     def curve(self, P, s, E) -> Any:
         """The Hessian in F applied to a change E of the scores."""

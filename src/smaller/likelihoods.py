@@ -2,7 +2,7 @@
 
 Each offers, for the objective and the solvers,
 
-- ``fit(F, Y, s)``: the fitted means P and the negative log-likelihood; ``residual(P, Y)``, its gradient in F;
+- ``fit(F, Y, s)``: fitted means P, the gradient U of a sample's loss in its scores, and the negative log-likelihood;
 - ``curvature(P, s, l, r)``: the weights of the Hessian block of columns l and r, and ``curve(P, s, E)``, its action;
 - ``conjugate(U, Y, s, rho)``: sum_i s_i f_i*(rho U_i), f_i the loss of row i in its scores: the dual's first half;
 - ``bound``: what the second derivative of a row's loss never exceeds, where EM uses it.
@@ -30,14 +30,11 @@ class Multinomial:
         self.reference = reference
         self.family = _core.reference.REFERENCE if reference else _core.reference.SYMMETRIC
 
-    def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
-        """P = softmax(F) and the negative log-likelihood."""
-        P = np.empty_like(F, order="F")
-        return P, _core.means(F, Y, s, self.family, P)
-
-    def residual(self, P: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """P - Y."""
-        return P - Y
+    def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """P = softmax(F), U = P - Y and the negative log-likelihood."""
+        P, U = np.empty_like(F, order="F"), np.empty_like(F, order="F")
+        loss = _core.means(F, Y, s, self.family, P, U)
+        return P, U, loss
 
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
         """s P_l (delta_lr - P_r)."""
@@ -65,14 +62,10 @@ class Gaussian:
         """1 / noise, everywhere."""
         return 1.0 / self.noise
 
-    def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
-        """The means, which are the scores, and the loss."""
+    def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """The means, which are the scores, (F - Y) / noise and the loss."""
         D = F - Y
-        return F, float(s @ (D * D).sum(axis=1)) / (2 * self.noise)
-
-    def residual(self, P: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """(P - Y) / noise."""
-        return (P - Y) / self.noise
+        return F, D / self.noise, float(s @ (D * D).sum(axis=1)) / (2 * self.noise)
 
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
         """s / noise on the diagonal: the columns do not meet."""
@@ -98,14 +91,10 @@ class Probit:
     noise = 1.0
     bound = 1.0
 
-    def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, float]:
-        """Signed scores and the negative log-likelihood."""
+    def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Signed scores, -t phi(P) / Phi(P) and the negative log-likelihood."""
         P = np.where(Y > 0, F, -F)
-        return P, -float(s @ log_ndtr(P).sum(axis=1))
-
-    def residual(self, P: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """-t phi(P) / Phi(P)."""
-        return np.where(Y > 0, -hazard(P), hazard(P))
+        return P, np.where(Y > 0, -hazard(P), hazard(P)), -float(s @ log_ndtr(P).sum(axis=1))
 
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
         """s q (q + P), q = phi(P) / Phi(P); between 0 and s. Far below 0, where q + P loses all digits, 1 - 1 / P^2."""

@@ -17,14 +17,13 @@ from . import _core
 from .design import Design, as_design
 from .likelihoods import Gaussian, Multinomial
 
-SETTLED, NEWTON_STEPS = 1e-11, 50  # how well an intercept is fitted, and the steps that this may take
+SETTLED = 1e-11  # gradient of an intercept that counts as fitted
 SHUT = 0.02  # a gate this near its end goes no further: it would need several steps to come back, none of which pays
 MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
 # Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
 OPENED, STEEPEST, TRIED = 4, 8, 64
 FOLLOWED = 6  # steps of weights after one of these gates
 Escape = tuple[list[tuple[int, int]], float, float]  # moves that only together pay, and what loss and penalty gain
-NONE, NUMBERS = np.zeros(0, dtype=np.int64), np.zeros(0)
 
 
 class WeightMoves:
@@ -96,10 +95,9 @@ class WeightMoves:
         """
         klass, column = np.divmod(coordinates, self.design.d)
         up, down = np.empty((2, len(coordinates)))
-        _core.weight_moves(
-            *self.columns, self.where[column], klass, self.center[klass, column], self.step, self.P, self.Q, self.Y,
-            self.s, self.likelihood.family, up, down,
-        )  # fmt: skip
+        moves = _core.Moves(column=self.where[column], klass=klass, center=self.center[klass, column], step=self.step)
+        state = _core.State(P=self.P, Q=self.Q, Y=self.Y, s=self.s, family=self.likelihood.family)
+        _core.weight_moves(*self.columns, moves, state, up, down)
         return np.stack([up, down])
 
     def loss_estimates(self) -> np.ndarray:
@@ -127,17 +125,18 @@ class WeightMoves:
     def _settle(self) -> None:
         """The intercept at its optimum, and what follows from the scores."""
         if self.design.intercept:
-            arrays = NUMBERS, self.b, self.F, self.Y, self.s, NUMBERS, NUMBERS, NUMBERS
-            empty = np.empty((self.n, 0), order="F")
-            _core.newton(empty, SETTLED, NEWTON_STEPS, 1e-3, NONE, NONE, *arrays, self.likelihood.family, True)
+            samples = _core.Samples(
+                Y=self.Y, s=self.s, offset=None, family=self.likelihood.family, intercept=True,
+                measure=float(self.s.sum()), negligible=0.0,
+            )  # fmt: skip
+            _core.settle_intercepts(samples, self.b, self.F, SETTLED)
         self._look()
 
     def _look(self) -> None:
         """Means, their complements and the loss, at the present scores."""
-        self.P = np.empty_like(self.F)
-        self.loss = _core.means(self.F, self.Y, self.s, self.likelihood.family, self.P)
+        self.P, U, self.loss = self.likelihood.fit(self.F, self.Y, self.s)
         self.Q = complements(self.F, self.P)
-        self.R = self.s[:, None] * (self.P - self.Y)
+        self.R = self.s[:, None] * U
         gaussian = isinstance(self.likelihood, Gaussian)
         omega = self.s[:, None] * (np.ones_like(self.P) if gaussian else self.P * self.Q)
         self.pulled = self._pull(np.hstack([self.R, omega]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ NEGLIGIBLE = 1e-10
 COLLAPSED = 1e-12
 
 
-KNOWN_BY_PRIOR = ("scale", "free", "plain", "ridged", "free_places")
+KNOWN_BY_PRIOR = ("scale", "free", "ridged", "free_places")
 
 
 class Posterior:
@@ -98,7 +98,7 @@ class Posterior:
         self.Y = np.asfortranarray(Y, dtype=np.float64)
         self.s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
         self.total = self.s.sum()
-        self.offset = offset
+        self.offset = None if offset is None else np.asfortranarray(offset, dtype=np.float64)
         self.k = self.Y.shape[1]
         self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
         self._last: list[tuple[np.ndarray, np.ndarray]] = []  # scores and gradient, shared by those with another prior
@@ -129,12 +129,20 @@ class Posterior:
             return None
         return self.design.leaders(factor, self.prior.scale)
 
-    @cached_property
-    def plain(self) -> bool:
-        """Whether this is a softmax whose columns all lie here as columns and carry an L1 penalty and nothing else."""
-        softmax = isinstance(self.likelihood, Multinomial) and self.offset is None
-        stored = softmax and self.design.stored is not None
-        return stored and bool(self.l1[: self.design.d].all()) and not self.ridged
+    @property
+    def in_memory(self) -> bool:
+        """Whether the compiled solvers can read the columns or the rows where they lie."""
+        return self.design.stored is not None or self.design.stored_by_rows is not None
+
+    @property
+    def samples(self) -> Any:
+        """Targets, weights and offset as compiled kernels take them."""
+        noise = self.likelihood.noise
+        return _core.Samples(
+            Y=self.Y, s=self.s if noise == 1 else self.s / noise, offset=self.offset, family=self.likelihood.family,
+            intercept=self.design.intercept, measure=float(self.total / np.sqrt(noise)),
+            negligible=float(NEGLIGIBLE * self.total),
+        )  # fmt: skip
 
     @cached_property
     def ridged(self) -> bool:
@@ -190,7 +198,7 @@ class Posterior:
     def value(self, W: np.ndarray, F: np.ndarray | None = None) -> float:
         """The objective; F are the scores of W where they are known."""
         F = self.scores(W) if F is None else F
-        return self.likelihood.fit(F, self.Y, self.s)[1] + self.penalty(W)
+        return self.likelihood.fit(F, self.Y, self.s)[-1] + self.penalty(W)
 
     def gradient(self, W: np.ndarray) -> np.ndarray:
         """Of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
@@ -228,8 +236,8 @@ class Posterior:
         return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap, fresh)
 
     def _fit(self, F: np.ndarray) -> Fit:
-        P, loss = self.likelihood.fit(F, self.Y, self.s)
-        U, G = self.likelihood.residual(P, self.Y), self.known_gradient(F)
+        P, U, loss = self.likelihood.fit(F, self.Y, self.s)
+        G = self.known_gradient(F)
         if G is None:
             G = self._pull(self.s[:, None] * U)
             self.remember(F, G)
@@ -259,17 +267,25 @@ class Posterior:
             return np.inf
         known = self._known_part(W, fit)
 
-        def gap(shrinkages: Iterable[float]) -> float:
-            dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in shrinkages)
-            return float(max(0.0, value - dual) / max(abs(value), NEGLIGIBLE * self.total))
+        slack = self._free_slack(W, fit.G)
 
-        found = gap(verdict.shrinkages)
-        # Without an offset no score is so large that rounding shows in a gap of the smallest tol in use.
-        if self.offset is None or not careful or found > COARSE or not self.l1.any():
+        def gap(G: np.ndarray, shrinkages: Iterable[float]) -> float:
+            dual = max(self._dual(fit.U, G, shrink, known) for shrink in shrinkages)
+            return float((max(0.0, value - dual) + slack) / max(abs(value), NEGLIGIBLE * self.total))
+
+        found = gap(fit.G, verdict.shrinkages)
+        if not careful or found > COARSE:
             return found
-        most = (np.abs(fit.G) + self._rounding(W, fit)) / np.where(self.l1 > 0, self.l1, np.inf)
+        largest = np.abs(fit.G) + self._rounding(W, fit)
+        most = largest / np.where(self.l1 > 0, self.l1, np.inf)
         most = 1.0 / max(1.0, float(most[self.l2 == 0].max(initial=1.0)))
-        return gap(min(shrink, most) for shrink in verdict.shrinkages)
+        return gap(largest, [min(shrink, most) for shrink in verdict.shrinkages])
+
+    def _free_slack(self, W: np.ndarray, G: np.ndarray) -> float:
+        """What is left of the free weights' gradients, for moves that change the scores by about one, or double W."""
+        free = self.free_places
+        reach = self.total / self.scale.ravel()[free] + np.abs(W.ravel()[free])
+        return float(np.abs(G.ravel()[free]) @ reach)
 
     def _known_part(self, W: np.ndarray, fit: Fit) -> float:
         """sum s U.offset, as sum s U.F - G.W over the penalised weights.
@@ -365,7 +381,7 @@ class Posterior:
 
     def curvature_on(self, W: np.ndarray, F: np.ndarray, active: np.ndarray) -> tuple[float, np.ndarray]:
         """The negative log-likelihood at W, whose scores are F, and the Hessian in the weights of a mask (m, k)."""
-        P, loss = self.likelihood.fit(F, self.Y, self.s)
+        P, _, loss = self.likelihood.fit(F, self.Y, self.s)
         return loss, self.hessian_on(P, active)
 
     def hessian_on(self, P: np.ndarray, active: np.ndarray) -> np.ndarray:
@@ -466,8 +482,8 @@ class MixturePosterior:
         F[:, 0] += self.offset
         likelihood = self._likelihood(F)
         scale = self.total / 2 * np.log(likelihood.noise)
-        P, loss = likelihood.fit(F, self.Y, self.s)
-        residual = likelihood.residual(P, self.Y)[:, 0]
+        P, U, loss = likelihood.fit(F, self.Y, self.s)
+        residual = U[:, 0]
         tilt = -float(self.s @ residual) * self.design.intercept
         # Centred residuals are not multiplied by the means of the columns, however large these are.
         centred = self.s * (residual + tilt / self.total)

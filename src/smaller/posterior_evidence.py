@@ -59,7 +59,7 @@ def ridge_evidence(objective: Posterior, W: np.ndarray, F: np.ndarray) -> float:
     separate them spread with the weights. A free weight is as broad as the scores: of variance (1 + v) / mean(x^2), v
     the prior variance of the scores; only its density at the mode counts.
     """
-    P, loss = objective.likelihood.fit(F, objective.Y, objective.s)
+    P, _, loss = objective.likelihood.fit(F, objective.Y, objective.s)
     every = np.ones(objective.shape, dtype=bool)
     shifts = _shifts(objective, every)
     penalised = objective.l2 > 0
@@ -100,7 +100,8 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
     second = objective.design.moments(objective.s).second(objective.total)[: objective.design.d]
     unit = objective.prior.with_ridge(1.0).strengths(objective.design.d, objective.k)[1]
     row, klass = np.nonzero((second[:, None] > 0) & (unit > 0))
-    natural = float(np.median(second[row] / unit[row, klass])) / 4
+    # Where every column is 0 or free, no strength is more evident than another.
+    natural = float(np.median(second[row] / unit[row, klass])) / 4 if len(row) else 1.0
     found: dict[float, Solution] = {}
 
     def fit(x: float) -> Solution:

@@ -134,8 +134,8 @@ class ScaledPosterior:
         K, derivative = scaled_kernel(self.kernel, self.X, self.centers[rows], theta)
         F = K @ w + b + (0.0 if self.offset is None else self.offset)
         likelihood, Y = Probit(), self.y[:, None]
-        P, loss = likelihood.fit(F[:, None], Y, self.s)
-        R = self.s * likelihood.residual(P, Y)[:, 0]
+        _, U, loss = likelihood.fit(F[:, None], Y, self.s)
+        R = self.s * U[:, 0]
         M = R[:, None] * derivative * w
         return Slopes(loss, K.T @ R, float(R.sum()) * self.intercept, self._contract(M, rows))
 

@@ -16,11 +16,14 @@ from ..errors import CompiledCoreWarning, warn
 from . import reference
 
 KERNELS = (
-    *("means", "negentropy", "judge", "pull", "newton", "componentwise", "squares", "distances", "decay"),
+    *("means", "negentropy", "judge", "pull", "squares", "distances", "decay"),
+    *("quadratic", "settle_intercepts", "componentwise"),
     *("sequential", "climb", "logistic", "weight_moves", "gate_moves", "regate"),
 )
+STRUCTS = ("Samples", "WorkingSet", "Moves", "State")  # arguments that belong together
 
-WITHOUT_TWIN = ("rounds",)  # Python has them in the solvers, for every kind of problem
+# The L1 solver whole; `smaller.solvers.newton` has the same in Python, for every kind of rows.
+WITHOUT_TWIN = ("minimise", "minimise_by_rows", "Penalty", "Rule", "Point")
 
 PURE = os.environ.get("SMALLER_PURE", "0") not in ("", "0")  # the twins by choice, for tests and comparisons
 
@@ -37,11 +40,16 @@ def _implementation() -> Any:
 _impl = _implementation()
 COMPILED = _impl is not reference
 
-means, negentropy, judge, pull, newton, componentwise, squares, distances, decay = (
-    getattr(_impl, name) for name in KERNELS[:9]
-)
-sequential, climb, logistic, weight_moves, gate_moves, regate = (getattr(_impl, name) for name in KERNELS[9:])
-rounds = getattr(_impl, "rounds", None)
+
+def _names(names: tuple[str, ...]) -> list[Any]:
+    return [getattr(_impl, name, None) for name in names]
+
+
+means, negentropy, judge, pull, squares, distances, decay = _names(KERNELS[:7])
+quadratic, settle_intercepts, componentwise = _names(KERNELS[7:10])
+sequential, climb, logistic, weight_moves, gate_moves, regate = _names(KERNELS[10:])
+Samples, WorkingSet, Moves, State = _names(STRUCTS)
+minimise, minimise_by_rows, Penalty, Rule, Point = _names(WITHOUT_TWIN)  # None without the compiled core
 
 _told = COMPILED or PURE
 

@@ -20,14 +20,17 @@ inline double short_dot(const double* x, const double* v, size_t n) {
     return even + odd + (i < n ? x[i] * v[i] : 0.0);
 }
 
-// H becomes its lower factor L; false where it is not positive definite.
-inline bool factorise(double* H, size_t m) {
+// A pivot below this part of its diagonal is rounding: the matrix is singular.
+constexpr double SINGULAR = 1e-13;
+
+// H becomes its lower factor L; false where it is not positive definite, or a pivot is at most `least` of its diagonal.
+inline bool factorise(double* H, size_t m, double least = 0.0) {
     for (size_t a = 0; a < m; ++a)
         for (size_t b = 0; b <= a; ++b) {
             const double h = H[a * m + b] - short_dot(H + a * m, H + b * m, b);
             if (b < a)
                 H[a * m + b] = h / H[b * m + b];
-            else if (h > 0.0)
+            else if (h > least * H[a * m + a])
                 H[a * m + a] = std::sqrt(h);
             else
                 return false;
@@ -44,9 +47,14 @@ inline void invert_factor(const double* L, size_t m, double* U) {
     }
 }
 
+// x = L^-1 x.
+inline void solve_lower(const double* L, size_t m, double* x) {
+    for (size_t a = 0; a < m; ++a) x[a] = (x[a] - short_dot(L + a * m, x, a)) / L[a * m + a];
+}
+
 // x = H^-1 x from the factor.
 inline void solve_factor(const double* L, size_t m, double* x) {
-    for (size_t a = 0; a < m; ++a) x[a] = (x[a] - short_dot(L + a * m, x, a)) / L[a * m + a];
+    solve_lower(L, m, x);
     for (size_t a = m; a-- > 0;) {
         x[a] /= L[a * m + a];
         for (size_t b = 0; b < a; ++b) x[b] -= L[a * m + b] * x[a];

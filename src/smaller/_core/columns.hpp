@@ -18,6 +18,8 @@ struct Lazy {
     double shift;
 };
 
+using Places = std::vector<size_t>;
+
 // Some columns: which, and how many.
 struct Side {
     const size_t* column;

@@ -1,9 +1,9 @@
-"""The types of the compiled kernels. What they compute is said by their twins in reference.py, of rounds by rounds.hpp.
+"""The types of the compiled kernels. What they compute is said by their twins in reference.py, or by rounds.hpp.
 
-Every argument is positional. Matrices are in Fortran order, those of judge, distances, decay and squares, `G` of pull
-and `W`, `G` and `unit` of rounds in C order, vectors contiguous, and nothing is converted: another layout or type is
-refused. `w`, `b`, `F`, `P`, `alpha`, `v`, `D`, `S`, `K` of regate, `G` of pull and rounds, `W` of rounds, `residuals`,
-`up`, `down`, `losses` and `total` of squares are written to.
+Matrices are in Fortran order, but those of judge, distances, decay and squares, `H` of quadratic, `G` of pull, the
+fields of Penalty and `W` and `G` of Point in C order; vectors are contiguous. Nothing is converted: another layout or
+type is refused. `w`, `b`, `F`, `P`, `U`, `W`, `alpha`, `v`, `d`, `slope`, `D`, `S`, `K` of regate, `G` of pull and of
+Point, `residuals`, `up`, `down`, `losses` and `total` of squares are written to.
 """
 
 from typing import TypeAlias, overload
@@ -17,12 +17,98 @@ Indices: TypeAlias = NDArray[np.int32] | NDArray[np.int64]
 Places: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.uint8]
 
-def means(F: Reals, Y: Reals, s: Reals, family: int, P: Reals, /) -> float: ...
-def negentropy(U: Reals, Y: Reals, s: Reals, shrink: float, family: int, /) -> float: ...
-def judge(
-    W: Reals, G: Reals, l1: Reals, l2: Reals, scale: Reals, residuals: Reals, /
-) -> tuple[float, float, float]: ...
-def pull(X: Values, R: Reals, G: Reals, /) -> None: ...
+class Samples:
+    def __init__(
+        self,
+        *,
+        Y: Reals,
+        s: Reals,
+        offset: Reals | None,
+        family: int,
+        intercept: bool,
+        measure: float,
+        negligible: float,
+    ) -> None: ...
+
+class Penalty:
+    def __init__(self, *, l1: Reals, l2: Reals | None, scale: Reals, leads: Flags | None) -> None: ...
+
+class Rule:
+    def __init__(self, *, tol: float, max_iter: int, screen: float, exact: bool, room: int) -> None: ...
+
+class Point:
+    def __init__(self, *, W: Reals, F: Reals, G: Reals, known: bool) -> None: ...
+
+class WorkingSet:
+    def __init__(self, *, feature: Places, klass: Places, w: Reals, l1: Reals, l2: Reals, scale: Reals) -> None: ...
+
+class Moves:
+    def __init__(self, *, column: Places, klass: Places, center: Reals, step: float) -> None: ...
+
+class State:
+    def __init__(self, *, P: Reals, Q: Reals, Y: Reals, s: Reals, family: int) -> None: ...
+
+def means(F: Reals, Y: Reals, s: Reals, family: int, P: Reals, U: Reals) -> float: ...
+def negentropy(U: Reals, Y: Reals, s: Reals, shrink: float, family: int) -> float: ...
+def judge(W: Reals, G: Reals, l1: Reals, l2: Reals, scale: Reals, residuals: Reals) -> tuple[float, float, float]: ...
+def pull(X: Values, R: Reals, G: Reals) -> None: ...
+def distances(X: Reals, Zt: Reals, D: Reals) -> None: ...
+def decay(D: Reals, gamma: float) -> None: ...
+def squares(X: Reals, omega: Reals, center: Reals, total: Reals) -> None: ...
+@overload
+def minimise(X: Values, samples: Samples, penalty: Penalty, rule: Rule, point: Point, lams: Reals) -> tuple: ...
+@overload
+def minimise(
+    values: Values,
+    rows: Indices,
+    starts: Indices,
+    samples: Samples,
+    penalty: Penalty,
+    rule: Rule,
+    point: Point,
+    lams: Reals,
+) -> tuple: ...
+@overload
+def minimise_by_rows(X: Values, samples: Samples, penalty: Penalty, rule: Rule, point: Point, lams: Reals) -> tuple: ...
+@overload
+def minimise_by_rows(
+    values: Values,
+    columns: Indices,
+    starts: Indices,
+    samples: Samples,
+    penalty: Penalty,
+    rule: Rule,
+    point: Point,
+    lams: Reals,
+) -> tuple: ...
+def quadratic(H: Reals, slope: Reals, w: Reals, l1: Reals, scale: Reals, d: Reals, tolerance: float) -> int: ...
+def settle_intercepts(samples: Samples, b: Reals, F: Reals, target: float) -> None: ...
+@overload
+def componentwise(
+    X: Values,
+    samples: Samples,
+    set: WorkingSet,
+    b: Reals,
+    F: Reals,
+    bound: Reals,
+    center: Reals,
+    visit: Flags,
+    greedy: bool,
+) -> float: ...
+@overload
+def componentwise(
+    values: Values,
+    rows: Indices,
+    starts: Indices,
+    samples: Samples,
+    set: WorkingSet,
+    b: Reals,
+    F: Reals,
+    bound: Reals,
+    center: Reals,
+    visit: Flags,
+    greedy: bool,
+) -> float: ...
 def sequential(
     X: Reals,
     C: Reals,
@@ -34,150 +120,7 @@ def sequential(
     tol: float,
     aligned: float,
     max_steps: int,
-    /,
 ) -> tuple[int, float]: ...
-@overload
-def newton(
-    X: Values,
-    target: float,
-    max_steps: int,
-    forcing: float,
-    feature: Places,
-    klass: Places,
-    w: Reals,
-    b: Reals,
-    F: Reals,
-    Y: Reals,
-    s: Reals,
-    l1: Reals,
-    l2: Reals,
-    scale: Reals,
-    family: int,
-    intercept: bool,
-    /,
-) -> tuple[int, int, float, float, bool]: ...
-@overload
-def newton(
-    values: Values,
-    rows: Indices,
-    starts: Indices,
-    target: float,
-    max_steps: int,
-    forcing: float,
-    feature: Places,
-    klass: Places,
-    w: Reals,
-    b: Reals,
-    F: Reals,
-    Y: Reals,
-    s: Reals,
-    l1: Reals,
-    l2: Reals,
-    scale: Reals,
-    family: int,
-    intercept: bool,
-    /,
-) -> tuple[int, int, float, float, bool]: ...
-@overload
-def rounds(
-    X: Values,
-    tol: float,
-    max_iter: int,
-    max_steps: int,
-    screen: float,
-    forcing: float,
-    share: float,
-    roughly: float,
-    room: int,
-    polished: float,
-    polish_work: int,
-    free_tolerance: float,
-    lams: Reals,
-    W: Reals,
-    F: Reals,
-    G: Reals,
-    Y: Reals,
-    s: Reals,
-    unit: Reals,
-    leads: Flags,
-    family: int,
-    intercept: bool,
-    known: bool,
-    /,
-) -> tuple: ...
-@overload
-def rounds(
-    values: Values,
-    rows: Indices,
-    starts: Indices,
-    tol: float,
-    max_iter: int,
-    max_steps: int,
-    screen: float,
-    forcing: float,
-    share: float,
-    roughly: float,
-    room: int,
-    polished: float,
-    polish_work: int,
-    free_tolerance: float,
-    lams: Reals,
-    W: Reals,
-    F: Reals,
-    G: Reals,
-    Y: Reals,
-    s: Reals,
-    unit: Reals,
-    leads: Flags,
-    family: int,
-    intercept: bool,
-    known: bool,
-    /,
-) -> tuple: ...
-@overload
-def componentwise(
-    X: Values,
-    bound: Reals,
-    center: Reals,
-    visit: Flags,
-    greedy: bool,
-    feature: Places,
-    klass: Places,
-    w: Reals,
-    b: Reals,
-    F: Reals,
-    Y: Reals,
-    s: Reals,
-    l1: Reals,
-    l2: Reals,
-    scale: Reals,
-    family: int,
-    intercept: bool,
-    /,
-) -> float: ...
-@overload
-def componentwise(
-    values: Values,
-    rows: Indices,
-    starts: Indices,
-    bound: Reals,
-    center: Reals,
-    visit: Flags,
-    greedy: bool,
-    feature: Places,
-    klass: Places,
-    w: Reals,
-    b: Reals,
-    F: Reals,
-    Y: Reals,
-    s: Reals,
-    l1: Reals,
-    l2: Reals,
-    scale: Reals,
-    family: int,
-    intercept: bool,
-    /,
-) -> float: ...
 def climb(
     X: Reals,
     C: Reals,
@@ -192,7 +135,6 @@ def climb(
     tol: float,
     aligned: float,
     max_steps: int,
-    /,
 ) -> tuple[float, float]: ...
 def logistic(
     X: Reals,
@@ -211,44 +153,12 @@ def logistic(
     near: float,
     aligned: float,
     max_steps: int,
-    /,
 ) -> float: ...
-def distances(X: Reals, Zt: Reals, D: Reals, /) -> None: ...
-def decay(D: Reals, gamma: float, /) -> None: ...
-def squares(X: Reals, omega: Reals, center: Reals, total: Reals, /) -> None: ...
+@overload
+def weight_moves(X: Values, moves: Moves, state: State, up: Reals, down: Reals) -> None: ...
 @overload
 def weight_moves(
-    X: Values,
-    column: Places,
-    klass: Places,
-    center: Reals,
-    step: float,
-    P: Reals,
-    Q: Reals,
-    Y: Reals,
-    s: Reals,
-    family: int,
-    up: Reals,
-    down: Reals,
-    /,
-) -> None: ...
-@overload
-def weight_moves(
-    values: Values,
-    rows: Indices,
-    starts: Indices,
-    column: Places,
-    klass: Places,
-    center: Reals,
-    step: float,
-    P: Reals,
-    Q: Reals,
-    Y: Reals,
-    s: Reals,
-    family: int,
-    up: Reals,
-    down: Reals,
-    /,
+    values: Values, rows: Indices, starts: Indices, moves: Moves, state: State, up: Reals, down: Reals
 ) -> None: ...
 def gate_moves(
     X: Reals,
@@ -263,6 +173,5 @@ def gate_moves(
     family: int,
     intercept: bool,
     losses: Reals,
-    /,
 ) -> None: ...
-def regate(S: Reals, K: Reals, x: Reals, c: Reals, change: float, gamma: float, /) -> None: ...
+def regate(S: Reals, K: Reals, x: Reals, c: Reals, change: float, gamma: float) -> None: ...

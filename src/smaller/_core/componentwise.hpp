@@ -1,7 +1,7 @@
 // Component-wise bound optimisation (Krishnapuram et al. 2005, section 3.5): each weight in turn goes to the minimum of
 // a quadratic upper bound of the objective, eqs. (15) and (16), so that the objective never rises.
 #pragma once
-#include "newton.hpp"
+#include "model.hpp"
 
 namespace smaller {
 
@@ -9,10 +9,10 @@ template <class Columns>
 class ComponentWise {
 public:
     // bound[i]: curvature of the bound along coordinate i; center[i]: column mean taken out (0 for sparse columns).
-    ComponentWise(const Columns& columns, const Data& data, const WorkingSet& set, const double* bound,
+    ComponentWise(const Columns& columns, const Samples& samples, const WorkingSet& set, const double* bound,
                   const double* center, double* b, double* F)
-        : X(columns), D(data), A(set), bound(bound), center(center), b(b), F(F), n(data.n), k(data.k), e(n * k),
-          total(n), v(n * k), total_s(sum(data.s, n)) {}
+        : X(columns), D(samples), A(set), bound(bound), center(center), b(b), F(F), n(samples.n), k(samples.k), e(n * k),
+          total(n), v(n * k), total_s(sum(samples.s, n)) {}
 
     // One visit to each coordinate with visit[i] != 0, class by class; the largest KKT residual met on the way.
     double sweep(const std::uint8_t* visit) {
@@ -63,7 +63,7 @@ public:
 
 private:
     const Columns X;
-    const Data D;
+    const Samples D;
     const WorkingSet A;
     const double *bound, *center;
     double *b, *F;

@@ -7,6 +7,8 @@ a multinomial with a column for each class, 1 where one further class has score 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from scipy.special import xlogy
 
@@ -17,6 +19,52 @@ MAX_SWEEPS = 1000
 SETTLED = 1e-12  # an intercept this good is left for _settle_intercepts
 ROUNDING = 1e-13  # sweeps cannot settle a model better than this
 FARTHEST = 1e6  # in one step, an intercept
+
+
+class Samples(NamedTuple):
+    """Targets Y (n, k), weights s and offset of the samples of a problem.
+
+    `measure` is what the gradient of an intercept is measured against; a duality gap is relative to the objective or to
+    `negligible`, whichever is larger.
+    """
+
+    Y: Any
+    s: Any
+    offset: Any
+    family: int
+    intercept: bool
+    measure: float
+    negligible: float
+
+
+class WorkingSet(NamedTuple):
+    """Coordinates (feature, klass), sorted by class, with weights, strengths and the scale of their KKT residuals."""
+
+    feature: Any
+    klass: Any
+    w: Any
+    l1: Any
+    l2: Any
+    scale: Any
+
+
+class Moves(NamedTuple):
+    """Moves of single weights by +-step; the intercept takes `center` out of a column that moves."""
+
+    column: Any
+    klass: Any
+    center: Any
+    step: float
+
+
+class State(NamedTuple):
+    """Means P and their complements Q = 1 - P, targets Y, all (n, k), and sample weights s."""
+
+    P: Any
+    Q: Any
+    Y: Any
+    s: Any
+    family: int
 
 
 class _Columns:
@@ -51,15 +99,21 @@ class _Columns:
             f -= d * c if q is None else d * c * q
 
 
-def means(F, Y, s, family, P):
-    """Fitted means of the scores, into P, and the negative log-likelihood."""
+def means(F, Y, s, family, P, U):
+    """Fitted means of the scores, into P, residuals P - Y, into U, and the negative log-likelihood.
+
+    Indicators Y are 0 or 1; the residual of the own class is the sum of the other probabilities, without cancellation.
+    """
     if family == GAUSSIAN:
         P[:] = F
-        return float(s @ ((F - Y) ** 2).sum(axis=1)) / 2
+        U[:] = F - Y
+        return float(s @ (U**2).sum(axis=1)) / 2
     top = F.max(axis=1, initial=0.0 if family == REFERENCE else -np.inf)
     P[:] = np.exp(F - top[:, None])
     total = P.sum(axis=1) + (np.exp(-top) if family == REFERENCE else 0.0)
     P /= total[:, None]
+    others = ((1 - Y) * P).sum(axis=1) + (np.exp(-top) / total if family == REFERENCE else 0.0)
+    U[:] = (1 - Y) * P - Y * others[:, None]
     return float(s @ (np.log(total) + top - (Y * F).sum(axis=1)))
 
 
@@ -113,16 +167,16 @@ def newton(*arguments):
     """
     *columns, target, max_steps, forcing, feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept = arguments
     X = _Columns(columns)
-    P = np.empty_like(F)
+    P, U = np.empty_like(F), np.empty_like(F)
 
     def penalty(w):
         return float((l1 * np.abs(w) + l2 * w * w / 2).sum())
 
-    objective = means(F, Y, s, family, P) + penalty(w)
+    objective = means(F, Y, s, family, P, U) + penalty(w)
     steps = sweeps = 0
     stalled = False
     while True:
-        R = s[:, None] * (P - Y)
+        R = s[:, None] * U
         left = R.sum(axis=0)
         if intercept:
             # What is left in a nearly fitted intercept must not be multiplied by the means of the columns.
@@ -133,8 +187,8 @@ def newton(*arguments):
         violation = max(float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(left).max() / s.sum() * intercept)
         if violation <= target or steps >= max_steps or stalled:
             if intercept:
-                _settle_intercepts(b, F, Y, s, family, P)
-                objective = means(F, Y, s, family, P) + penalty(w)
+                _settle_intercepts(b, F, Y, s, family, P, U)
+                objective = means(F, Y, s, family, P, U) + penalty(w)
             return steps, sweeps, violation, objective, stalled
         D, db, swept = _model_minimum(
             X, feature, klass, w, P, R, s, l1, l2, scale, family, intercept, max(forcing * violation, ROUNDING)
@@ -146,7 +200,7 @@ def newton(*arguments):
         slope = float((E * R).sum()) + penalty(w + D) - penalty(w)
         length, stalled = 1.0, True
         while length > 1e-8:
-            value = means(F + length * E, Y, s, family, P) + penalty(w + length * D)
+            value = means(F + length * E, Y, s, family, P, U) + penalty(w + length * D)
             if value <= objective + 1e-4 * length * slope + 1e-15 * (abs(objective) + float(s @ np.abs(F).sum(axis=1))):
                 objective, stalled = value, False
                 w += length * D
@@ -155,15 +209,15 @@ def newton(*arguments):
                 break
             length /= 2
         else:
-            means(F, Y, s, family, P)
+            means(F, Y, s, family, P, U)
         steps += 1
 
 
-def _settle_intercepts(b, F, Y, s, family, P):
+def _settle_intercepts(b, F, Y, s, family, P, U):
     """Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact."""
-    last, loss = 1.0, means(F, Y, s, family, P)
+    last, loss = 1.0, means(F, Y, s, family, P, U)
     while True:
-        gradient = s @ (P - Y)
+        gradient = s @ U
         worst = np.abs(gradient).max() / s.sum()
         if worst <= 1e-14 or not worst < 0.5 * last:
             return
@@ -175,7 +229,7 @@ def _settle_intercepts(b, F, Y, s, family, P):
         # Where every row is certain the curvature says nothing, and its step would lose the digits of the scores.
         if not np.abs(change).max() <= FARTHEST:
             return
-        value = means(F + change, Y, s, family, P)
+        value = means(F + change, Y, s, family, P, U)
         if not value <= loss + 1e-12 * abs(loss):  # too far from the optimum for Newton's step
             return
         b += change
@@ -229,21 +283,54 @@ def _model_minimum(X, feature, klass, w, P, R, s, l1, l2, scale, family, interce
     return D, db, sweeps
 
 
+def settle_intercepts(samples, b, F, target):
+    """Intercepts, and scores with them, at their optimum: to a gradient of `target` and then, nearly, to rounding."""
+    empty = np.empty((len(F), 0))
+    none = np.empty(0, dtype=np.int64)
+    numbers = np.empty(0)
+    newton(
+        empty, target, 50, 1e-3, none, none, numbers, b, F, samples.Y, samples.s, *[numbers] * 3, samples.family, True
+    )
+
+
+def quadratic(H, slope, w, l1, scale, d, tolerance):
+    """The d that minimises g.d + d H d / 2 + sum l1 |w + d|, by coordinate sweeps; how many.
+
+    ``slope`` is g at d = 0 and becomes the gradient of the smooth part at d; both are written in place. Sweeps end
+    where no coordinate moves the gradient by more than the tolerance times its `scale`.
+    """
+    curvature = np.diag(H).copy()
+    for sweep in range(20 * MAX_SWEEPS):
+        moved = 0.0
+        for i in range(len(w)):
+            now = w[i] + d[i]
+            move = _minimiser(now, slope[i], curvature[i], l1[i]) - now
+            if move != 0.0:
+                d[i] += move
+                slope += move * H[i]
+                moved = max(moved, abs(move) * curvature[i] / scale[i])
+        if moved <= tolerance:
+            return sweep
+    return sweep
+
+
 def componentwise(*arguments):
     """One sweep of bound updates, eqs. (15) and (16) of Krishnapuram et al. (2005); the largest KKT residual met.
 
-    ``componentwise(*columns, bound, center, visit, greedy, feature, klass, w, b, F, Y, s, l1, l2, scale, family,
-    intercept)``. Coordinates with ``visit`` 0 are passed over; with ``greedy``, as many updates as there are
-    coordinates, each of the one whose bound promises the largest decrease (section 6.4).
+    ``componentwise(*columns, samples, set, b, F, bound, center, visit, greedy)``. Coordinates with ``visit`` 0 are
+    passed over; with ``greedy``, as many updates as there are coordinates, each of the one whose bound promises the
+    largest decrease (section 6.4).
     """
-    *columns, bound, center, visit, greedy, feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept = arguments
+    *columns, samples, working, b, F, bound, center, visit, greedy = arguments
+    feature, klass, w, l1, l2, scale = working
+    Y, s, _, family, intercept, *_ = samples
     X = _Columns(columns)
-    P = np.empty_like(F)
+    P, U = np.empty_like(F), np.empty_like(F)
     worst = 0.0
 
     def residual(at):
-        means(F, Y, s, family, P)
-        return s * (P[:, at] - Y[:, at])
+        means(F, Y, s, family, P, U)
+        return s * U[:, at]
 
     def move_intercept(at):
         slope = residual(at).sum()
@@ -311,11 +398,10 @@ def squares(X, omega, center, total):
 def weight_moves(*arguments):
     """Changes of the loss when the score of a class moves by +-step times a column, into up and down.
 
-    ``weight_moves(*columns, column, klass, center, step, P, Q, Y, s, family, up, down)``. P are fitted means and Q is
-    1 - P; a softmax's loss changes by ``sum s (log(q + p exp(z)) - y z)``, z being the change of the score. The
-    intercept takes `center` out of the column, if that is dense.
+    ``weight_moves(*columns, moves, state, up, down)``. A softmax's loss changes by ``sum s (log(q + p exp(z)) - y z)``,
+    z being the change of the score. The intercept takes `center` out of the column, if that is dense.
     """
-    *columns, column, klass, center, step, P, Q, Y, s, family, up, down = arguments
+    *columns, (column, klass, center, step), (P, Q, Y, s, family), up, down = arguments
     X = _Columns(columns)
     for i, (j, at) in enumerate(zip(column, klass, strict=True)):
         rows, x = X[j]
@@ -334,14 +420,14 @@ def gate_moves(X, C, K, W, base, input, rate, Y, s, family, intercept, losses):
 
     The intercepts follow by one step of Newton's method, with a bound of the curvature where classes meet.
     """
-    P = np.empty_like(base)
+    P, U = np.empty_like(base), np.empty_like(base)
     for i, (j, change) in enumerate(zip(input, rate, strict=True)):
         F = base + K * np.exp(-change * np.square(X[:, j, None] - C[:, j])) @ W
-        losses[i] = means(F, Y, s, family, P)
+        losses[i] = means(F, Y, s, family, P, U)
         if intercept:
             spread = np.ones_like(P) if family == GAUSSIAN else P * (1 - P) if P.shape[1] == 1 else P
-            F -= (s @ (P - Y)) / np.maximum(s @ spread, np.finfo(float).tiny)
-            losses[i] = min(losses[i], means(F, Y, s, family, P))
+            F -= (s @ U) / np.maximum(s @ spread, np.finfo(float).tiny)
+            losses[i] = min(losses[i], means(F, Y, s, family, P, U))
 
 
 def regate(S, K, x, c, change, gamma):

@@ -1,32 +1,27 @@
-// The default solver whole, for dense or sparse columns that all carry an L1 penalty and no ridge: Newton steps on a growing
-// working set, and after each round of them a pass over all columns, which finds what is missing and reads the certificate.
-// solvers/newton.py says the same for every other kind of problem; where fits take a millisecond its rounds take half of it.
+// The L1 problem solved whole, at one strength or along a path: rounds of a pass over all columns, which finds the weights
+// that are missing and reads the certificate, and of Newton steps on the working set of non-zero and violating weights.
 #pragma once
-#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 
+#include "certificate.hpp"
+#include "gradient_bounds.hpp"
+#include "matrix.hpp"
 #include "newton.hpp"
 
 namespace smaller {
 
-// Weights W and gradient G are (d + intercept, k) by rows, as is l1, of strength 1; scores F are (n, k) by columns.
-struct Problem {
-    size_t d;
+// Weights W and gradient G of the loss are (d + intercept, k) by rows; scores F and offset are (n, k) by columns.
+struct Start {
     double *W, *F, *G;
-    const double* unit;
-    const std::uint8_t* leads;  // columns that may enter; null: all
+    bool known;  // whether G is the gradient at F
 };
 
 struct Rule {
     double tol;
-    int max_iter, max_steps;
-    double screen, forcing, share, roughly;
-    size_t room;      // of the violating weights, at least so many join the working set
-    double polished;  // what small problems are solved to in the end; 0: nothing
-    size_t polish_work;
-    double free_tolerance;
+    int max_iter;
+    double screen;  // weights with |G| above this fraction of their l1 join the first working set
+    bool exact;     // whether small problems are solved to rounding
+    size_t room;    // of the violating weights, at least so many join the working set
 };
 
 struct Ending {
@@ -34,65 +29,101 @@ struct Ending {
     int iterations = 0, sweeps = 0;
 };
 
-// Of each strength: how it ended and how many rows of the history and non-zero weights it has; and these, one after another.
+// Of each strength: its end, rows of the history and non-zero weights; and these, one after another.
 struct Account {
+    static constexpr size_t NUMBERS_OF_AN_END = 5, NUMBERS_OF_A_STEP = 5;
     std::vector<std::int64_t> ends, places;
     std::vector<double> history, values;
 };
 
-template <class Columns>
+template <class Matrix>
 class Rounds {
 public:
-    static constexpr size_t NOTED = 5, TOLD = 5;  // numbers in a row of the history, and of an end
-    static constexpr double FARTHEST = 2.0;       // times the last step of the strength: so far are weights foretold
-    static constexpr double UNKNOWN = std::numeric_limits<double>::infinity(), ROUNDING = 1e-12;
-    static constexpr double SERVES = 2.0;         // steps of a path, a Hessian
-    static constexpr double EPSILON = 2e-15;      // what rounding leaves of a product, relative to the lengths of its factors
-    static constexpr double DRIFT = 1e-12;        // of scores that were added up step by step, from those of their weights
-    static constexpr double NEGLIGIBLE = 1e-10;   // nats for each sample: a gap is relative to the objective, or to this
+    using Columns = typename Matrix::Columns;
 
-    Rounds(const Columns& columns, const Data& data, const Problem& problem, const Rule& rule, std::function<void()> poll)
-        : X(columns), D(data), Q(problem), rule(rule), poll(std::move(poll)), n(data.n), k(data.k),
-          inner(problem.d * k), size((problem.d + data.intercept) * k), P(n * k), U(n * k), R(n * k),
-          ones(n, 1.0), total_s(sum(data.s, n)), shrunk(k), way(k, UNKNOWN) {
-        for (size_t t = 0; t < inner; ++t)
-            if (Q.W[t] != 0.0) support.push_back(t);
+    // leads: columns that may enter (null: all); offset: null where there is none.
+    Rounds(const Matrix& matrix, const Samples& samples, const double* offset, const Penalty& penalty, const Start& start,
+           const std::uint8_t* leads, double negligible, const Rule& rule, std::function<void()> poll)
+        : X(matrix), D(samples), offset(offset), prior(penalty), at(start), leads(leads), rule(rule), poll(std::move(poll)),
+          n(samples.n), k(samples.k), inner(matrix.d * k), size((matrix.d + samples.intercept) * k),
+          total_s(sum(samples.s, n)), R(n * k), ones(n, 1.0), certificate(samples, offset, negligible), bounds(n, k) {
+        for (size_t t = 0; t < inner; ++t) {
+            if (at.W[t] != 0.0) support.push_back(t);
+            if (prior.unit[t] == 0.0) unsparse.push_back(t);
+        }
     }
 
     // From strength to strength: where they decrease, screened by the sequential strong rule of Tibshirani et al. (2012) and
-    // each begun where the last two point; the last is polished. The first is screened as the rule says; `known`: whether G
-    // is the gradient at F.
-    Account run(const double* lams, size_t count, bool known) {
-        const auto screen_at = [&](size_t at) {
-            return at == 0 ? rule.screen : lams[at - 1] > lams[at] ? 2.0 - lams[at - 1] / lams[at] : 1.0;
+    // each begun where the last two point; the last is polished. The first is screened as the rule says.
+    Account run(const double* lams, size_t count) {
+        const auto screen_at = [&](size_t i) {
+            return i == 0 ? rule.screen : lams[i - 1] > lams[i] ? 2.0 - lams[i - 1] / lams[i] : 1.0;
         };
-        if (count > 1) {
-            measure();
+        if (count > 1 && Matrix::BY_COLUMNS) {
+            bounds.measure(X.lengths(D.intercept, ones.data()));
             hessian.future = SERVES;
         }
-        for (size_t at = 0; at < count; ++at, known = true) {
-            const double screen = screen_at(at);
-            lam = lams[at];
-            ahead = at > 1 && screen < 1.0 ? (lams[at - 1] - lam) / (lams[at - 2] - lams[at - 1]) : 0.0;
+        bool known = at.known;
+        for (size_t i = 0; i < count; ++i, known = true) {
+            const double screen = screen_at(i);
+            prior.lam = lams[i];
+            ahead = i > 1 && screen < 1.0 ? (lams[i - 1] - lams[i]) / (lams[i - 2] - lams[i - 1]) : 0.0;
             if (!(ahead <= FARTHEST)) ahead = 0.0;  // steps too unequal, or none before
-            last_one = at + 1 == count;
-            exact = last_one ? 1.0 : std::clamp(screen_at(at + 1) * lams[at + 1] / lam, 0.0, 1.0);
-            if (at == 0) {
+            last_one = i + 1 == count;
+            exact = last_one ? 1.0 : std::clamp(screen_at(i + 1) * lams[i + 1] / lams[i], 0.0, 1.0);
+            if (i == 0) {
                 exact = std::clamp(screen, 0.0, exact);
                 if (known) compare_every();
             }
             const size_t noted = account.history.size();
             begins.push_back(account.places.size());
             const Ending end = one(screen, known);
-            remember();
-            for (const size_t number : {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
-                                        (account.history.size() - noted) / NOTED, account.places.size() - begins[at]})
+            keep_weights();
+            for (const size_t number :
+                 {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
+                  (account.history.size() - noted) / Account::NUMBERS_OF_A_STEP, account.places.size() - begins[i]})
                 account.ends.push_back(static_cast<std::int64_t>(number));
         }
         return std::move(account);
     }
 
 private:
+    static constexpr double FARTHEST = 2.0;      // times the last step of the strength: so far are weights extrapolated
+    static constexpr double SERVES = 2.0;        // steps of a path that a Hessian serves
+    static constexpr double DRIFT = 1e-12;       // of scores that were added up step by step, from those of their weights
+    static constexpr int STEPS_PER_PASS = 20;    // Newton steps between two passes
+    static constexpr double SHARE = 0.1;         // of tol is what the last working set is solved to
+    static constexpr double ROUGHLY = 0.3;       // of the violation is left where the working set is small and will grow
+    static constexpr double POLISHED = 1e-11;    // the violation that small problems are solved to in the end
+    static constexpr size_t POLISH_WORK = 2'000'000;  // rows times squared support of the largest problem that is polished
+
+    const Matrix X;
+    const Samples D;
+    const double* offset;
+    Penalty prior;
+    const Start at;
+    const std::uint8_t* leads;
+    const Rule rule;
+    std::function<void()> poll;
+    const size_t n, k, inner, size;
+    const double total_s;
+    std::vector<double> R, ones;
+    // Places of weights: not 0; |G| above `exact` times l1; without L1 penalty; G known already at the new scores.
+    Places support, near, unsparse, fresh;
+    double exact = 1.0, ahead = 0.0;
+    bool last_one = true;
+    Certificate certificate;
+    GradientBounds bounds;
+    std::vector<double> spans;  // lengths of columns where there are no bounds; negative where not measured yet
+    Hessian hessian;
+    Places chosen, previous;
+    std::chrono::steady_clock::time_point began;
+    Account account;
+    Places begins;  // where in the account the weights of each strength begin
+
+    double violation() const { return certificate.violation; }
+    double gap() const { return certificate.gap; }
+
     Ending one(double screen, bool known) {
         Ending out;
         began = std::chrono::steady_clock::now();
@@ -103,10 +134,10 @@ private:
         for (;; ++out.iterations) {
             note();
             const bool first = out.iterations == 0;
-            if (gap <= rule.tol && !(first && screen < 1.0)) {  // a point of a path is not just the last one's weights
+            if (gap() <= rule.tol && !(first && screen < 1.0)) {  // a point of a path is not just the last one's weights
                 out.status = Ending::CONVERGED;
-                if (last_one && rule.polished > 0.0 && polish()) {
-                    account.history.resize(account.history.size() - NOTED);
+                if (last_one && rule.exact && polish()) {
+                    account.history.resize(account.history.size() - Account::NUMBERS_OF_A_STEP);
                     note();
                 }
                 return out;
@@ -114,138 +145,63 @@ private:
             if (out.iterations == rule.max_iter) return out;
             const bool settled = choose(first ? screen : 1.0) || (first && screen < 1.0);
             const bool small = 2 * chosen.size() < inner;
-            const double enough = gap > 0.0 ? rule.share * rule.tol / gap : 1.0;
-            const double fraction = settled ? std::clamp(enough, 1e-9, 0.1) : small ? rule.roughly : 0.1;
-            const double before = violation, was = value;
+            const double enough = gap() > 0.0 ? SHARE * rule.tol / gap() : 1.0;
+            const double fraction = settled ? std::clamp(enough, 1e-9, 0.1) : small ? ROUGHLY : 0.1;
+            const double before = violation(), was = certificate.value;
             if (first && ahead > 0.0) extrapolate();
-            const Outcome step = solve(fraction * violation);
+            const Outcome step = solve(chosen, fraction * violation(), along_a_path());
             out.sweeps += step.sweeps;
             look(false);
             settle();
-            if (step.stalled && violation >= 0.5 * before && value >= was * (1.0 - 1e-12)) {
+            if (step.stalled && violation() >= 0.5 * before && certificate.value >= was * (1.0 - 1e-12)) {
                 note();
-                out.status = gap <= rule.tol ? Ending::CONVERGED : Ending::STALLED;
+                out.status = gap() <= rule.tol ? Ending::CONVERGED : Ending::STALLED;
                 return out;
             }
         }
     }
 
-    const Columns X;
-    const Data D;
-    const Problem Q;
-    const Rule rule;
-    std::function<void()> poll;
-    size_t n, k, inner, size;
-    std::vector<double> P, U, R, ones;
-    // Where W is not 0, where |G| exceeds exact * l1, and where G is known already; intercepts aside.
-    std::vector<size_t> support, near, fresh;
-    double lam = 0.0, exact = 1.0, ahead = 0.0, total_s, value = 0.0, violation = 0.0, gap = 0.0;
-    bool last_one = true;
-    std::vector<double> length, reach, shrunk, way, were;  // see measure
-    std::vector<double> spans;                             // of single columns, see span; negative: not known yet
-    Hessian hessian;
-    std::vector<std::int64_t> chosen, previous, feature, klass;
-    std::chrono::steady_clock::time_point began;
-    Account account;
-    std::vector<size_t> begins;  // where in it the weights of each strength begin
-
     bool along_a_path() const { return begins.size() > 1 || !last_one; }
-    double l1(size_t t) const { return lam * Q.unit[t]; }
 
-    // F = Phi W + b of the weights as they are: a certificate is never read from scores that were added up step by step.
-    // Returns how far those were off.
+    // F = Phi W + b + offset of the weights as they are: a certificate is never read from scores that were added up step by
+    // step. Returns how far those were off.
     double refresh() {
         std::vector<double> now(n * k, 0.0);
-        for (const size_t t : support) X.add(t / k, Q.W[t], &now[t % k * n]);
+        std::vector<Term> terms;
+        for (const size_t t : support) terms.push_back({t / k, t % k, at.W[t]});
+        X.add(terms, now.data());
         double drift = 0.0, largest = 1.0;
         for (size_t l = 0; l < k; ++l) {
-            const double b = D.intercept ? Q.W[inner + l] : 0.0;
+            const double b = D.intercept ? at.W[inner + l] : 0.0;
             for (size_t i = l * n; i < (l + 1) * n; ++i) {
-                now[i] += b;
-                drift = std::max(drift, std::abs(now[i] - Q.F[i]));
+                now[i] += offset == nullptr ? b : b + offset[i];
+                drift = std::max(drift, std::abs(now[i] - at.F[i]));
                 largest = std::max(largest, std::abs(now[i]));
             }
         }
-        std::copy(now.begin(), now.end(), Q.F);
+        std::copy(now.begin(), now.end(), at.F);
         return drift / largest;
     }
 
     // The length of a column, centred where there is an intercept.
     double span(size_t j) {
-        if (!length.empty()) return length[j];
-        if (spans.empty()) spans.assign(Q.d, -1.0);
-        if (spans[j] < 0.0) spans[j] = measured(j);
+        if (bounds.measured()) return bounds.length_of(j);
+        if constexpr (Matrix::BY_COLUMNS) {
+            if (spans.empty()) spans.assign(X.d, -1.0);
+            if (spans[j] < 0.0) spans[j] = X.length(j, D.intercept, ones.data());
+        } else if (spans.empty()) {
+            spans = X.lengths(D.intercept, ones.data());
+        }
         return spans[j];
     }
 
-    double measured(size_t j) const {
-        const double mean = D.intercept ? X.dot(j, ones.data()) / n : 0.0;
-        return std::sqrt(X.spread(j, mean, ones.data(), n));
-    }
-
-    // Times the length of a column, what rounding may have done to its entry of G, for each class: the rounding of the product
-    // with the residuals, and that of the scores, which the means repeat.
-    std::vector<double> rounding() {
-        std::vector<double> out(k, 0.0), size(k, 0.0), terms(n);
-        for (const size_t t : support) size[t % k] += std::abs(Q.W[t]) * span(t / k) / std::sqrt(static_cast<double>(n));
-        for (size_t l = 0; l < k; ++l) {
-            const double *u = &U[l * n], *p = &P[l * n];
-            if (D.intercept) size[l] += std::abs(Q.W[inner + l]);
-            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * u[i];
-            const double residuals = dot(terms.data(), terms.data(), n);
-            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * p[i] * (1.0 - p[i]);
-            out[l] = EPSILON * (std::sqrt(residuals) + size[l] * std::sqrt(dot(terms.data(), terms.data(), n)));
-        }
-        return out;
-    }
-
-    // sum s U.F - G.W, 0 but for what is left of the gradient in the intercepts, which the dual holds where they are.
-    double known_part() const {
-        std::vector<double> terms(n);
-        double total = 0.0;
-        for (size_t l = 0; l < k; ++l) {
-            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * U[l * n + i];
-            total += dot(terms.data(), Q.F + l * n, n);
-        }
-        for (const size_t t : support) total -= Q.G[t] * Q.W[t];
-        return total;
-    }
-
-    // What makes G, and what rounding may have hidden of it, feasible for the dual.
-    double shrinkage() {
-        const std::vector<double> error = rounding();
-        double most = 1.0;
-        for (const auto* part : {&near, &support})
-            for (const size_t t : *part) most = std::max(most, (std::abs(Q.G[t]) + error[t % k] * span(t / k)) / l1(t));
-        return 1.0 / most;
-    }
+    Point point() const { return {X.d, at.W, at.F, at.G, near, support, unsparse}; }
 
     // Everything the objective says at (W, F).
     void look(bool known) {
-        const double loss = means(Q.F, D.Y, D.s, n, k, D.family, P.data());
-        for (size_t t = 0; t < n * k; ++t) U[t] = P[t] - D.Y[t];
+        certificate.read_scores(at.F);
         if (!known) pull();
-        violation = 0.0;
-        for (const size_t t : near) violation = std::max(violation, std::abs(Q.G[t]) / l1(t) - 1.0);
-        double penalty = 0.0;
-        for (const size_t t : support) {
-            penalty += l1(t) * std::abs(Q.W[t]);
-            violation = std::max(violation, kkt(Q.W[t], Q.G[t], l1(t)) / l1(t));
-        }
-        violation = std::max(violation, free_violation());
-        value = loss + penalty;
-        gap = std::numeric_limits<double>::infinity();
-        if (free_violation() > rule.free_tolerance) return;
-        const double shrink = shrinkage();
-        double dual = -negentropy(U.data(), D.Y, D.s, shrink, n, k, D.family == REFERENCE);
-        dual += shrink * known_part();
-        gap = std::max(0.0, value - dual) / std::max(std::abs(value), NEGLIGIBLE * total_s);
-    }
-
-    double free_violation() const {
-        double worst = 0.0;
-        for (size_t t = inner; t < size; ++t) worst = std::max(worst, std::abs(Q.G[t]) / total_s);
-        return worst;
+        certificate.read(point(), prior, [this](size_t j) { return span(j); });
     }
 
     // G = Phi^T diag(s) U; what rounding left in a fitted intercept is not multiplied by the means of the columns.
@@ -253,203 +209,194 @@ private:
         std::vector<double> left(k);
         bool fitted = D.intercept;
         for (size_t l = 0; l < k; ++l) {
-            for (size_t i = 0; i < n; ++i) R[l * n + i] = D.s[i] * U[l * n + i];
+            for (size_t i = 0; i < n; ++i) R[l * n + i] = D.s[i] * certificate.U[l * n + i];
             left[l] = sum(&R[l * n], n);
-            fitted = fitted && std::abs(left[l]) <= rule.free_tolerance * total_s;
+            fitted = fitted && std::abs(left[l]) <= Certificate::FREE_TOLERANCE * prior.scale[inner + l];
         }
         for (size_t l = 0; l < k && fitted; ++l) add(&R[l * n], D.s, 0.0, -left[l] / total_s, n);
         const bool centred = fitted == D.intercept;
         if (last_one || !centred || !pull_some()) pull_every(centred);
-        for (size_t l = 0; l < k && D.intercept; ++l) Q.G[inner + l] = left[l];
+        for (size_t l = 0; l < k && D.intercept; ++l) at.G[inner + l] = left[l];
         fresh.clear();
     }
 
     void pull_every(bool centred) {
-        X.pull(Q.d, R.data(), k, Q.G);
+        X.pull(R.data(), k, at.G);
         compare_every();
-        if (length.empty()) return;
-        std::fill(shrunk.begin(), shrunk.end(), 1.0);
-        std::fill(way.begin(), way.end(), centred ? 0.0 : UNKNOWN);  // bounds need residuals that sum to 0
-        for (size_t t = 0; t < inner; ++t) reach[t] = std::abs(Q.G[t]);
-        were = R;
+        if (bounds.measured()) bounds.renew(at.G, R, centred);
     }
 
     void compare_every() {
         near.clear();
         for (size_t t = 0; t < inner; ++t)
-            if (std::abs(Q.G[t]) > exact * l1(t)) near.push_back(t);
+            if (std::abs(at.G[t]) > exact * prior.l1(t) && prior.unit[t] > 0.0) near.push_back(t);
     }
 
-    // Along a path most of G need not be known. Residuals shrink, and G with them; by what residuals change besides, an entry
-    // changes no more than that is long times its column. Only what may exceed `exact` times its l1 is computed again.
-    // The bound is shrunk * (reach + length * way), in the units of the residuals when all of G was computed last.
-    // Columns are centred where there is an intercept: residuals then sum to 0.
-    void measure() {
-        std::vector<double> each(Q.d);
-        for (size_t j = 0; j < Q.d; ++j) each[j] = measured(j);
-        length.swap(each);
-        reach.resize(inner);
-        were.resize(n * k);
-    }
-
-    // False where that is no gain.
+    // Only what may exceed `exact` times its l1 is computed again. False where that is no gain.
     bool pull_some() {
-        for (size_t l = 0; l < k; ++l) {
-            const double *now = &R[l * n], *then = &were[l * n];
-            const double before = dot(then, then, n), share = before > 0.0 ? dot(then, now, n) / before : 0.0;
-            if (way[l] == UNKNOWN || !(share > 0.1)) return false;
-            double square = 0.0;
-            for (size_t i = 0; i < n; ++i) square += (now[i] - share * then[i]) * (now[i] - share * then[i]);
-            shrunk[l] *= share;
-            way[l] += std::sqrt(square) / shrunk[l];
-        }
-        for (const size_t t : support) reach[t] = UNKNOWN;
-        for (const size_t t : fresh) reach[t] = -UNKNOWN;
-        near.clear();
-        const auto found = [&](size_t t) {
-            reach[t] = std::abs(Q.G[t]) / shrunk[t % k] - length[t / k] * way[t % k];
-            if (std::abs(Q.G[t]) > exact * l1(t)) near.push_back(t);
-        };
-        std::vector<size_t> some;
-        std::vector<double> products;
-        size_t total = 0;
-        for (size_t l = 0; l < k; ++l) {
-            const double enough = (1.0 - ROUNDING) * exact * lam / shrunk[l];
-            some.clear();
-            for (size_t j = 0, t = l; j < Q.d; ++j, t += k)
-                if (reach[t] + length[j] * way[l] > enough * Q.unit[t]) some.push_back(j);
-            if (k > 1 && 2 * (total += some.size()) > inner) return false;
-            products.resize(some.size());
-            X.pull(some, &R[l * n], products.data());
-            for (size_t c = 0; c < some.size(); ++c) {
-                Q.G[some[c] * k + l] = products[c];
-                found(some[c] * k + l);
+        if constexpr (Matrix::BY_COLUMNS) {
+            if (!bounds.measured() || !bounds.advance(R)) return false;
+            for (const auto* part : {&support, &unsparse})
+                for (const size_t t : *part) bounds.must_be_computed(t);
+            for (const size_t t : fresh) bounds.is_computed_already(t);
+            near.clear();
+            const auto found = [&](size_t t) {
+                bounds.learn(t, at.G[t]);
+                if (std::abs(at.G[t]) > exact * prior.l1(t) && prior.unit[t] > 0.0) near.push_back(t);
+            };
+            Places some;
+            std::vector<double> products;
+            size_t total = 0;
+            for (size_t l = 0; l < k; ++l) {
+                bounds.exceeding(l, exact * prior.lam, prior.unit, some);
+                if (k > 1 && 2 * (total += some.size()) > inner) return false;
+                products.resize(some.size());
+                X.pull(some, &R[l * n], products.data());
+                for (size_t c = 0; c < some.size(); ++c) {
+                    at.G[some[c] * k + l] = products[c];
+                    found(some[c] * k + l);
+                }
             }
+            for (const size_t t : fresh) found(t);
+            return true;
         }
-        for (const size_t t : fresh) found(t);
-        were = R;
-        return true;
+        return false;
     }
 
-    // Intercepts at their best, where a certificate can be read.
+    // Weights without any penalty at their best, where a certificate can be read.
     void settle() {
-        const double enough = rule.free_tolerance * std::min(1.0, 1e5 * rule.tol);
-        for (int round = 0; round < 50 && free_violation() > enough; ++round) {
-            const double before = free_violation();
-            WorkingSet empty{0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
-            Hessian none;
-            Newton<Columns> solver(X, D, empty, Q.W + inner, Q.F, none, poll);
-            solver.run(0.1 * before, rule.max_steps, rule.forcing);
-            refresh();
+        const double enough = Certificate::FREE_TOLERANCE * std::min(1.0, 1e5 * rule.tol);
+        Places free;
+        for (int round = 0; round < 50; ++round) {
+            const double before = certificate.free_violation(point(), prior);
+            if (!(before > enough)) return;
+            if (round == 0)
+                for (const size_t t : unsparse)
+                    if (prior.free(t)) free.push_back(t % k * X.d + t / k);
+            std::sort(free.begin(), free.end());
+            solve(free, free.empty() ? 0.1 * before : std::min(0.1 * before, enough), false);
+            fresh.clear();
             look(false);
-            if (!(free_violation() < before)) return;
+            if (!(certificate.free_violation(point(), prior) < before)) return;
         }
     }
 
-    // The working set, class by class: non-zero weights, the worst violators, and what presses against a screen. Says whether
-    // it has nothing that the last one did not have.
+    // The working set, class by class: non-zero weights, those without L1 penalty, the worst violators, and what exceeds the
+    // screen. Says whether it has nothing that the last one did not have.
     bool choose(double screen) {
-        std::vector<size_t> entering;
-        const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates presses against a screen as well
+        Places entering;
+        const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates exceeds a screen as well
         for (const size_t t : near)
-            if (std::abs(Q.G[t]) > least * l1(t) && Q.W[t] == 0.0 && leads(t)) entering.push_back(t);
+            if (std::abs(at.G[t]) > least * prior.l1(t) && at.W[t] == 0.0 && may_enter(t)) entering.push_back(t);
         const size_t room = std::max(rule.room, 2 * support.size());
         if (least == 1.0 && entering.size() > room) {
-            std::nth_element(entering.begin(), entering.begin() + room, entering.end(),
-                             [&](size_t a, size_t b) { return std::abs(Q.G[a]) * Q.unit[b] > std::abs(Q.G[b]) * Q.unit[a]; });
+            const auto worse = [&](size_t a, size_t b) {
+                return std::abs(at.G[a]) * prior.unit[b] > std::abs(at.G[b]) * prior.unit[a];
+            };
+            std::nth_element(entering.begin(), entering.begin() + room, entering.end(), worse);
             entering.resize(room);
         }
         previous.swap(chosen);
         chosen.clear();
-        for (const auto* part : {&support, &entering})
-            for (const size_t t : *part) chosen.push_back(static_cast<std::int64_t>(t % k * Q.d + t / k));
+        for (const auto* part : {&support, &entering, &unsparse})
+            for (const size_t t : *part) chosen.push_back(t % k * X.d + t / k);
         std::sort(chosen.begin(), chosen.end());
+        chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
         return std::includes(previous.begin(), previous.end(), chosen.begin(), chosen.end());
     }
 
-    bool leads(size_t t) const { return Q.leads == nullptr || Q.leads[t / k]; }
+    bool may_enter(size_t t) const { return leads == nullptr || leads[t / k]; }
 
-    // The weights, for the account and for those of the next strength.
-    void remember() {
+    // The weights of a strength, for the account and for the extrapolation to later strengths.
+    void keep_weights() {
         const auto keep = [&](size_t t) {
             account.places.push_back(static_cast<std::int64_t>(t));
-            account.values.push_back(Q.W[t]);
+            account.values.push_back(at.W[t]);
         };
         for (const size_t t : support) keep(t);
         for (size_t t = inner; t < size; ++t)
-            if (Q.W[t] != 0.0) keep(t);
+            if (at.W[t] != 0.0) keep(t);
     }
 
-    // Weights go on as they went from the strength before the last to the last, except where a sign would turn.
+    // Weights go on as they went from the strength before the last to the last, except where a sign would change.
     void extrapolate() {
-        size_t at = begins[begins.size() - 3];
+        size_t next_kept = begins[begins.size() - 3];
         const size_t end = begins[begins.size() - 2];
-        const auto last = [&](size_t t) {  // of increasing places
-            while (at < end && static_cast<size_t>(account.places[at]) < t) ++at;
-            return at < end && static_cast<size_t>(account.places[at]) == t ? account.values[at] : 0.0;
+        const auto before = [&](size_t t) {  // of increasing places
+            while (next_kept < end && static_cast<size_t>(account.places[next_kept]) < t) ++next_kept;
+            const bool there = next_kept < end && static_cast<size_t>(account.places[next_kept]) == t;
+            return there ? account.values[next_kept] : 0.0;
         };
+        std::vector<Term> terms;
         for (const size_t t : support) {
-            const double w = Q.W[t], then = last(t), next = w + ahead * (w - then);
+            const double w = at.W[t], then = before(t), next = w + ahead * (w - then);
             if (w * then <= 0.0 || w * next <= 0.0) continue;
-            X.add(t / k, next - w, Q.F + t % k * n);
-            Q.W[t] = next;
+            terms.push_back({t / k, t % k, next - w});
+            at.W[t] = next;
         }
+        X.add(terms, at.F);
         for (size_t t = inner; t < size; ++t) {
-            const double further = ahead * (Q.W[t] - last(t));
-            for (size_t i = 0; i < n; ++i) Q.F[(t - inner) * n + i] += further;
-            Q.W[t] += further;
+            const double further = ahead * (at.W[t] - before(t));
+            for (size_t i = 0; i < n; ++i) at.F[(t - inner) * n + i] += further;
+            at.W[t] += further;
         }
     }
 
-    Outcome solve(double target) {
-        const size_t a = chosen.size();
-        std::vector<double> w(a), strengths(a), none(a, 0.0);
-        feature.resize(a);
-        klass.resize(a);
+    // Newton steps on the coordinates `set` (class * d + column, sorted) until their violation is below the target.
+    Outcome solve(const Places& set, double target, bool shared_hessian) {
+        const size_t a = set.size();
+        std::vector<double> w(a), l1(a), l2(a), scale(a);
+        std::vector<std::int64_t> feature(a), klass(a);
+        Places features(a), places(a);
+        for (size_t c = 0; c < a; ++c) features[c] = set[c] % X.d;
+        const typename Matrix::Packed packed(X, features);
         for (size_t c = 0; c < a; ++c) {
-            feature[c] = chosen[c] % Q.d;
-            klass[c] = chosen[c] / Q.d;
-            const size_t t = feature[c] * k + klass[c];
-            w[c] = Q.W[t];
-            strengths[c] = l1(t);
+            const size_t l = set[c] / X.d, t = places[c] = features[c] * k + l;
+            feature[c] = packed.place(features[c]);
+            klass[c] = static_cast<std::int64_t>(l);
+            w[c] = at.W[t];
+            l1[c] = prior.l1(t);
+            l2[c] = prior.ridge(t);
+            scale[c] = prior.measure(t);
         }
         std::vector<double> b(k, 0.0);
-        if (D.intercept) std::copy_n(Q.W + inner, k, b.data());
-        const WorkingSet set{a, feature.data(), klass.data(), w.data(), strengths.data(), none.data(), strengths.data()};
+        if (D.intercept) std::copy_n(at.W + inner, k, b.data());
         Hessian own;
-        Newton<Columns> solver(X, D, set, b.data(), Q.F, along_a_path() ? hessian : own, poll);
-        const Outcome out = solver.run(target, rule.max_steps, rule.forcing);
-        support.clear();
-        for (size_t c = 0; c < a; ++c) {
-            const size_t t = feature[c] * k + klass[c];
-            Q.W[t] = w[c];
-            if (w[c] != 0.0) support.push_back(t);
-        }
-        std::sort(support.begin(), support.end());
-        if (D.intercept) std::copy_n(b.data(), k, Q.W + inner);
+        const WorkingSet working{a, feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data()};
+        Newton<Columns> newton(packed.columns, D, working, b.data(), at.F, shared_hessian ? hessian : own, poll);
+        const Outcome out = newton.run(target, STEPS_PER_PASS);
+        for (size_t c = 0; c < a; ++c) at.W[places[c]] = w[c];
+        update_support(places);
+        if (D.intercept) std::copy_n(b.data(), k, at.W + inner);
         const bool same = refresh() <= DRIFT;
         for (size_t c = 0; c < a && same && out.current; ++c) {
-            const size_t t = feature[c] * k + klass[c];
-            Q.G[t] = solver.slopes()[c];
-            fresh.push_back(t);
+            at.G[places[c]] = newton.slopes()[c] - l2[c] * w[c];
+            fresh.push_back(places[c]);
         }
         return out;
     }
 
+    void update_support(const Places& changed) {
+        support.insert(support.end(), changed.begin(), changed.end());
+        std::sort(support.begin(), support.end());
+        support.erase(std::unique(support.begin(), support.end()), support.end());
+        support.erase(std::remove_if(support.begin(), support.end(), [&](size_t t) { return at.W[t] == 0.0; }), support.end());
+    }
+
     // Small problems are solved to rounding, which costs next to nothing; true if that made the point better.
     bool polish() {
-        if (violation <= rule.polished || support.size() * support.size() * n > rule.polish_work) return false;
-        const std::vector<size_t> support_before = support, near_before = near;
-        const std::vector<double> W(Q.W, Q.W + size), F(Q.F, Q.F + n * k), G(Q.G, Q.G + size);
-        const double before = gap;
+        if (violation() <= POLISHED || support.size() * support.size() * n > POLISH_WORK) return false;
+        const Places support_before = support, near_before = near;
+        const std::vector<double> W(at.W, at.W + size), F(at.F, at.F + n * k), G(at.G, at.G + size);
+        const double before = gap();
         choose(1.0);
-        solve(rule.polished);
+        solve(chosen, POLISHED, along_a_path());
         look(false);
         settle();
-        if (gap <= before) return true;
-        std::copy(W.begin(), W.end(), Q.W);
-        std::copy(F.begin(), F.end(), Q.F);
-        std::copy(G.begin(), G.end(), Q.G);
+        if (gap() <= before) return true;
+        std::copy(W.begin(), W.end(), at.W);
+        std::copy(F.begin(), F.end(), at.F);
+        std::copy(G.begin(), G.end(), at.G);
         support = support_before;
         near = near_before;
         look(true);
@@ -458,9 +405,9 @@ private:
 
     void note() {
         size_t count = support.size();
-        for (size_t t = inner; t < size; ++t) count += Q.W[t] != 0.0;
+        for (size_t t = inner; t < size; ++t) count += at.W[t] != 0.0;
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-        for (const double number : {value, violation, gap, static_cast<double>(count), seconds.count()})
+        for (const double number : {certificate.value, violation(), gap(), static_cast<double>(count), seconds.count()})
             account.history.push_back(number);
     }
 };

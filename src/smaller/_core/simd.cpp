@@ -187,6 +187,11 @@ INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size
     }                                                                                                            \
     SIMD void multiply(double* __restrict z, const T* __restrict x, const double* __restrict q, size_t n) {      \
         for (size_t i = 0; i < n; ++i) z[i] = static_cast<double>(x[i]) * q[i];                                  \
+    }                                                                                                            \
+    SIMD void add_four(double* __restrict f, const T* const* x, const double* r, size_t n) {                     \
+        const T *__restrict a = x[0], *__restrict b = x[1], *__restrict c = x[2], *__restrict d = x[3];          \
+        const double ra = r[0], rb = r[1], rc = r[2], rd = r[3];                                                 \
+        for (size_t j = 0; j < n; ++j) f[j] += (ra * a[j] + rb * b[j]) + (rc * c[j] + rd * d[j]);                \
     }
 
 DEFINE_COLUMN_LOOPS(float)
@@ -319,18 +324,26 @@ INLINE double sum_of_logs(const double* total, const double* s, size_t rows) {
 }
 
 SIMD static double softmax(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
-                           size_t k, bool reference, double* __restrict e) {
-    double loss = 0.0, top[BLOCK], total[BLOCK];
+                           size_t k, bool reference, double* __restrict e, double* __restrict U) {
+    double loss = 0.0, top[BLOCK], total[BLOCK], others[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t last = std::min(n, first + BLOCK);
         EXPONENTIATE_BLOCK
         const double *here = s + first, *above = top;
         loss += sum_of_logs(total, here, last - first);
         for (size_t i = 0; i < last - first; ++i) total[i] = 1.0 / total[i];
+        for (size_t i = 0; i < last - first; ++i) others[i] = reference ? fast_exp(-top[i]) * total[i] : 0.0;
         for (size_t l = 0; l < k; ++l) {
             const double *y = Y + l * n + first, *f = F + l * n + first;
-            for (size_t i = first; i < last; ++i) e[l * n + i] *= total[i - first];
+            double* p = e + l * n + first;
+            for (size_t i = 0; i < last - first; ++i) p[i] *= total[i];
             for (size_t i = 0; i < last - first; ++i) top[i] -= y[i] * f[i];  // row by row: large scores lose no digits
+            for (size_t i = 0; i < last - first; ++i) others[i] += (1.0 - y[i]) * p[i];
+        }
+        for (size_t l = 0; l < k && U != nullptr; ++l) {
+            const double *y = Y + l * n + first, *p = e + l * n + first;
+            double* u = U + l * n + first;
+            for (size_t i = 0; i < last - first; ++i) u[i] = (1.0 - y[i]) * p[i] - y[i] * others[i];
         }
         loss += total_of(last - first, [=](size_t i) { return here[i] * above[i]; });
     }
@@ -339,8 +352,8 @@ SIMD static double softmax(const double* __restrict F, const double* __restrict 
 
 // The same for one column of scores against a reference: one exponential for both classes.
 SIMD static double logistic(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
-                            double* __restrict P) {
-    double loss = 0.0, total[BLOCK], linear[BLOCK];
+                            double* __restrict P, double* __restrict U) {
+    double loss = 0.0, total[BLOCK], linear[BLOCK], others[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t rows = std::min(BLOCK, n - first);
         const double *f = F + first, *y = Y + first, *here = s + first, *terms = linear;
@@ -348,9 +361,11 @@ SIMD static double logistic(const double* __restrict F, const double* __restrict
         for (size_t i = 0; i < rows; ++i) {
             const double less = fast_exp(-std::abs(f[i])), inverse = 1.0 / (1.0 + less);
             p[i] = f[i] >= 0.0 ? inverse : less * inverse;
+            others[i] = f[i] >= 0.0 ? less * inverse : inverse;
             total[i] = 1.0 + less;
             linear[i] = here[i] * (std::max(f[i], 0.0) - y[i] * f[i]);
         }
+        for (size_t i = 0; i < rows && U != nullptr; ++i) U[first + i] = (1.0 - y[i]) * p[i] - y[i] * others[i];
         loss += total_of(rows, [=](size_t i) { return terms[i]; }) + sum_of_logs(total, here, rows);
     }
     return loss;
@@ -365,10 +380,11 @@ SIMD static double squares(const double* F, const double* Y, const double* s, si
     return loss;
 }
 
-double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P) {
-    if (family == REFERENCE && k == 1) return logistic(F, Y, s, n, P);
-    if (family != GAUSSIAN) return softmax(F, Y, s, n, k, family == REFERENCE, P);
+double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P, double* U) {
+    if (family == REFERENCE && k == 1) return logistic(F, Y, s, n, P, U);
+    if (family != GAUSSIAN) return softmax(F, Y, s, n, k, family == REFERENCE, P, U);
     std::copy(F, F + n * k, P);
+    for (size_t t = 0; t < n * k && U != nullptr; ++t) U[t] = F[t] - Y[t];
     return squares(F, Y, s, n, k);
 }
 

@@ -20,6 +20,10 @@ using std::size_t;
 SMALLER_COLUMN_LOOPS(float)
 SMALLER_COLUMN_LOOPS(double)
 
+// f += sum_c r_c x_c of four vectors.
+void add_four(double* f, const float* const* x, const double* r, size_t n);
+void add_four(double* f, const double* const* x, const double* r, size_t n);
+
 double sum(const double* v, size_t n);
 // Products of four columns with one vector, which is read once.
 void dot_four(const double* const* x, const double* v, size_t n, double* products);
@@ -52,8 +56,10 @@ enum Family {
     GAUSSIAN    // k independent columns with unit noise
 };
 
-// Fitted means P of the scores F and the weighted negative log-likelihood, in nats.
-double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P);
+// Fitted means P of the scores F, residuals U = P - Y (unless null) and the weighted negative log-likelihood, in nats.
+// Indicators Y are 0 or 1: the residual of a sample's own class is the sum of the other probabilities, without cancellation.
+double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P,
+             double* U = nullptr);
 
 // sum_i s_i sum_c Q_ic log Q_ic, Q = Y + shrink U: the conjugate of a softmax's loss, U the residuals of its means.
 double negentropy(const double* U, const double* Y, const double* s, double shrink, size_t n, size_t k, bool reference);

@@ -40,6 +40,11 @@ class Design:
         return None
 
     @property
+    def stored_by_rows(self) -> tuple[Any, ...] | None:
+        """The arrays that a compiled solver takes where columns do not lie here as columns; None where rows do not."""
+        return None
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns, the intercept counted."""
         return self.n, self.d + self.intercept

@@ -30,6 +30,11 @@ class DenseDesign(Design):
         small = self.X.nbytes <= BLOCK_BYTES
         return (np.asfortranarray(self.X),) if small or self.X.flags.f_contiguous else None
 
+    @property
+    def stored_by_rows(self) -> tuple[np.ndarray]:
+        """The matrix, in any memory order."""
+        return (self.X,)
+
     def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of samples in float64, of all columns or some."""
         if self.X.dtype == np.float64 and self.X.nbytes <= WHOLE_BYTES:

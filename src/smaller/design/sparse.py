@@ -39,6 +39,11 @@ class SparseDesign(Design):
         """The three arrays of the CSC matrix, if it is one."""
         return None if self.by_rows else _three(self.X)
 
+    @property
+    def stored_by_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """The three arrays of the CSR matrix, if it is one."""
+        return _three(self.X) if self.by_rows else None
+
     @cached_property
     def _small(self) -> np.ndarray | None:
         """A dense copy of a matrix so small that a product costs less than the bookkeeping of a sparse one."""
@@ -128,7 +133,7 @@ class SparseDesign(Design):
         return _three(X), where
 
 
-def _three(X: sparse.csc_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What a CSC matrix consists of, with indices of one type."""
+def _three(X: sparse.csc_array | sparse.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, indices and starts of a compressed matrix, with indices of one type."""
     index = np.result_type(X.indices, X.indptr)
     return X.data, X.indices.astype(index, copy=False), X.indptr.astype(index, copy=False)

@@ -44,7 +44,7 @@ class DrawnRows:
         """The Hessian at W (intercepts of centred columns) as a function of a change of some rows of W."""
         d = len(self.center)
         F = self._scores(self.Z, self.center, W, d)
-        P, _ = self.likelihood.fit(np.asfortranarray(F if self.offset is None else F + self.offset), self.Y, self.s)
+        P, *_ = self.likelihood.fit(np.asfortranarray(F if self.offset is None else F + self.offset), self.Y, self.s)
         every = len(columns) == d
         Z, center, r = self.Z if every else self.Z[:, columns], self.center[columns], len(columns)
 

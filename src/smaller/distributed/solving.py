@@ -16,10 +16,10 @@ import numpy as np
 from ..errors import Status, choose
 from ..objective import Posterior
 from ..solvers import Solution, null_point
+from ..solvers.quadratic import quadratic_minimum
 from ..solvers.solution import History
 from .objective import SummedPoint, SummedPosterior
 from .quasi import QuasiNewton
-from .subproblem import minimum
 
 HESSIAN = 3000  # unknowns up to which a Hessian is summed
 GRAM = 6000  # columns up to which a Gram matrix is
@@ -192,7 +192,8 @@ class _Newton:
             H = H[: len(feature), : len(feature)]  # type: ignore[index]
         H = H + np.diag(o.l2[flat])
         target = point.W.copy()
-        target[flat] = minimum(H, point.G[flat], point.W[flat], o.l1[flat], o.scale[flat], 0.01 * point.violation)
+        model = H, point.G[flat], point.W[flat], o.l1[flat], o.scale[flat]
+        target[flat] = quadratic_minimum(*model, 0.01 * point.violation)
         return target
 
     def learn(self, point: SummedPoint, moved: SummedPoint) -> bool:

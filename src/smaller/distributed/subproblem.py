@@ -5,49 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
 
-from .. import _core
-
-RIDGE = 1e-11  # keeps the Cholesky factor of collinear columns alive
-STEPS, FORCING = 50, 0.1
 LONGEST = 1000  # iterations of the first-order method
-
-
-def minimum(
-    H: np.ndarray, g: np.ndarray, w: np.ndarray, l1: np.ndarray, scale: np.ndarray, target: float
-) -> np.ndarray:
-    """The w + D that minimises g.D + D^T H D / 2 + l1.|w + D|, to a KKT residual of `target` relative to `scale`.
-
-    With H = R^T R this is a lasso whose columns are those of R, which the compiled sweeps solve.
-    """
-    unit = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
-    unit = np.where(unit > 1e-150, unit, 1.0)
-    R = _root(H / np.outer(unit, unit))
-    start, pull, threshold = w * unit, g / unit, l1 / unit
-    target_scores = R @ start - solve_triangular(R, pull, trans="T")
-    if not l1.any():
-        return solve_triangular(R, target_scores) / unit
-    v, F = start.copy(), np.asfortranarray((R @ start)[:, None])
-    at, zero = np.arange(len(v)), np.zeros(len(v), dtype=np.int64)
-    _core.newton(
-        np.asfortranarray(R), float(target), STEPS, FORCING, at, zero, v, np.zeros(1), F,
-        np.asfortranarray(target_scores[:, None]), np.ones(len(v)), threshold, np.zeros(len(v)), scale / unit,
-        _core.reference.GAUSSIAN, False,
-    )  # fmt: skip
-    return np.where(v == start, w, v / unit)
-
-
-def _root(H: np.ndarray) -> np.ndarray:
-    """R, upper triangular, with R^T R = H but for a tiny ridge."""
-    eye = np.eye(len(H))
-    try:
-        return cholesky(H + RIDGE * eye)
-    except LinAlgError:
-        # Rounding made it indefinite: what is below the largest eigenvalue's rounding counts as that.
-        values, vectors = eigh(H)
-        floor = max(RIDGE, len(H) * np.finfo(float).eps) * max(values[-1], 1.0)
-        return qr((vectors * np.sqrt(np.maximum(values, floor))).T, mode="r")[0]
 
 
 def accelerated_minimum(

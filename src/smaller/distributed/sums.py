@@ -58,8 +58,8 @@ def _evaluate(block: Block, part: slice, task: Task) -> Sums:
         F += block.offset[part]
     labelled = np.arange(k) if len(task.classes) > 2 else np.array([1])
     Y = np.asfortranarray(codes[:, None] == labelled, dtype=np.float64)
-    P, loss = Multinomial(task.reference).fit(F, Y, s)
-    R = s[:, None] * (P - Y)
+    P, U, loss = Multinomial(task.reference).fit(F, Y, s)
+    R = s[:, None] * U
     tilt = R.sum(axis=0)
     gradient = Z.T @ np.ascontiguousarray(R)
     entropies, own, other = _entropies(F, P, Y, s, task.reference)

@@ -98,7 +98,7 @@ def was_fitted_on(inner, X, codes: np.ndarray) -> bool:
     F, m = inner._scores(X), len(inner.classes_)
     Y = one_hot(codes, m, F.shape[1])
     if isinstance(inner, JeffreysClassifier):
-        residual = Probit().residual(np.where(Y > 0, F, -F), Y)
+        _, residual, _ = Probit().fit(F, Y, np.ones(len(F)))
     else:
         apart = m == 2 or getattr(inner, "multiclass", "") == "ovr"
         residual = (expit(F) if apart else softmax(F, axis=1)) - Y

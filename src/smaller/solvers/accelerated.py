@@ -10,20 +10,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 
-from .. import _core
 from ..accelerated import AcceleratedPosterior
 from ..design import host
 from ..objective import Point
+from .quadratic import quadratic_minimum
 from .smooth import settle
 
 LARGEST_SYSTEM = 2500  # weights at work whose Hessian is still worth forming
 CHEAP = 2e10  # so many products are nothing beside the launches
 SOON = 300  # gradient steps after which Newton's are worth trying all the same
 STEPS = 10  # Newton steps between two certificates
-SWEEPS = 500  # of the quadratic problem
-RIDGES = (1e-13, 1e-10, 1e-7)  # relative; nearly collinear columns need a little to be factorised
 CHECK = 5  # gradient steps between two looks at the violation, each of which waits for the device
 PATIENCE, LAST_PATIENCE = 60, 1000  # of them without progress: rounding, of float32 and of float64
 LONGEST = 2000  # gradient steps between two certificates
@@ -84,8 +81,8 @@ def newton_steps(
         if found is None:
             return W, F, sweeps, True
         W, F, value = found
-        P, _ = objective.likelihood.fit(F, objective.Y, objective.s)
-        G, residuals = _gradient(objective, W, P, active)
+        P, U, _ = objective.likelihood.fit(F, objective.Y, objective.s)
+        G, residuals = _gradient(objective, W, U, active)
     return W, F, sweeps, False
 
 
@@ -99,12 +96,12 @@ def _mask(objective: AcceleratedPosterior, chosen: np.ndarray) -> np.ndarray:
 
 
 def _gradient(
-    objective: AcceleratedPosterior, W: np.ndarray, P: Any, active: np.ndarray
+    objective: AcceleratedPosterior, W: np.ndarray, U: Any, active: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient and KKT residuals of the rows at work, 0 elsewhere."""
     rows = np.flatnonzero(active.any(axis=1))
     G = np.zeros(objective.shape)
-    G[rows] = objective.design.pull(objective.s[:, None] * (P - objective.Y), rows)
+    G[rows] = objective.design.pull(objective.s[:, None] * U, rows)
     residuals = np.where(active, objective.judge(W, G).residuals, 0.0)
     G[rows] += objective.l2[rows] * W[rows]
     return G, residuals
@@ -113,39 +110,12 @@ def _gradient(
 def _quadratic_step(
     objective: AcceleratedPosterior, W: np.ndarray, P: Any, G: np.ndarray, active: np.ndarray, target: float
 ) -> np.ndarray:
-    """The minimum over D of G.D + D H D / 2 + l1 |W + D|: least squares with the factor of H as its columns.
-
-    H is the Hessian of the loss alone; the ridge term and the L1 term are handed over as they are.
-    """
+    """The D that minimises G.D + D H D / 2 + l1 |W + D|."""
     H = objective.hessian_on(P, active)
-    l1, l2, scale = (each.T[active.T] for each in (objective.l1, objective.l2, objective.scale))
-    H.flat[:: len(H) + 1] -= l2
-    w, g = W.T[active.T], G.T[active.T]
-    C = _factor(H)
-    # C (w + D) is to be C w - C^-T (g - l2 w), so that the gradient at D = 0 is g.
-    fitted = C @ w
-    goal = fitted - np.linalg.solve(C.T, g - l2 * w)
-    new, F = w.copy(), np.asfortranarray(fitted[:, None])
-    every = np.arange(len(w))
-    _core.newton(
-        np.asfortranarray(C), float(target), SWEEPS, 0.1, every, np.zeros(len(w), dtype=np.int64), new, np.zeros(1), F,
-        np.asfortranarray(goal[:, None]), np.ones(len(w)), l1, l2, scale, _core.reference.GAUSSIAN, False,
-    )  # fmt: skip
+    w, g, l1, scale = (each.T[active.T] for each in (W, G, objective.l1, objective.scale))
     D = np.zeros(objective.shape)
-    D.T[active.T] = new - w
+    D.T[active.T] = quadratic_minimum(H, g, w, l1, scale, target) - w
     return D
-
-
-def _factor(H: np.ndarray) -> np.ndarray:
-    """Upper C with C^T C = H, but for what makes a singular matrix definite."""
-    diagonal = np.maximum(np.diag(H), np.finfo(float).tiny)
-    floor = diagonal.max()
-    for ridge in RIDGES:
-        try:
-            return cholesky(H + np.diag(ridge * (diagonal + 1e-3 * floor)))
-        except LinAlgError:
-            continue
-    return np.diag(np.sqrt(diagonal + 1e-3 * floor))
 
 
 def _line_search(objective: AcceleratedPosterior, W, F, D, E, G, value: float):
@@ -286,8 +256,8 @@ def settled(objective: AcceleratedPosterior, W: np.ndarray, tol: float, F: Any =
         return settle(objective, W, tol, F)
     W, F = W.copy(), objective.scores(W) if F is None else F
     for _ in range(30):
-        P, _ = objective.likelihood.fit(F, objective.Y, objective.s)
-        g = host(objective.design.xp.sum(objective.s[:, None] * (P - objective.Y), axis=0))
+        P, U, _ = objective.likelihood.fit(F, objective.Y, objective.s)
+        g = host(objective.design.xp.sum(objective.s[:, None] * U, axis=0))
         if np.abs(g).max() <= 1e-12 * objective.total:
             break
         step = np.linalg.lstsq(objective.hessian(P, np.array([d])), -g, rcond=1e-12)[0]

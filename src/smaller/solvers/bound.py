@@ -79,8 +79,8 @@ class _Surrogate:
     def gradient(self, W: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of the likelihood, in the weights of the centred columns and in the intercepts."""
         o = self.objective
-        P, _ = o.likelihood.fit(F, o.Y, o.s)
-        R = o.s[:, None] * (P - o.Y)
+        _, U, _ = o.likelihood.fit(F, o.Y, o.s)
+        R = o.s[:, None] * U
         Gb = R.sum(axis=0) * o.design.intercept
         return o.design.pull(R, self.rows) - np.outer(self.mean, Gb), Gb
 

@@ -68,7 +68,7 @@ class _Sweep:
         self.center = (moments.mean if centred else np.zeros_like(moments.mean))[self.feature]
         self.bound = (moments.spread if centred else moments.second(objective.s.sum()))[self.feature] / 4
         at = (self.feature, self.klass)
-        self.strengths = objective.l1[at], objective.l2[at], objective.scale[at]
+        self.strengths = {"l1": objective.l1[at], "l2": objective.l2[at], "scale": objective.scale[at]}
 
     def weights(self, W: np.ndarray) -> np.ndarray:
         return W[self.feature, self.klass]
@@ -78,10 +78,11 @@ class _Sweep:
         objective, d = self.objective, self.objective.design.d
         w = self.weights(W)
         b = W[d].copy() if objective.design.intercept else np.zeros(objective.k)
+        working = _core.WorkingSet(feature=self.where, klass=self.klass, w=w, **self.strengths)
+        visited = visit.astype(np.uint8)
         _core.componentwise(
-            *self.columns, self.bound, self.center, visit.astype(np.uint8), self.greedy, self.where, self.klass,
-            w, b, F, objective.Y, objective.s, *self.strengths, objective.likelihood.family, objective.design.intercept,
-        )  # fmt: skip
+            *self.columns, objective.samples, working, b, F, self.bound, self.center, visited, self.greedy
+        )
         W[self.feature, self.klass] = w
         if objective.design.intercept:
             W[d] = b

@@ -35,6 +35,8 @@ UNSURE = 3.0  # times the root of its accuracy: so far off may log(N) of a rough
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
 EXACTLY = partial(newton_from, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
+# Ends of an L1 fit after which other strengths do no better: rounding, separated classes, too many passes.
+HOPELESS = (Status.STALLED, Status.SEPARABLE, Status.MAX_ITER)
 JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
 
 
@@ -114,7 +116,8 @@ def fixed_point(
         visits.append(Visit(lam, accuracy, solution, N, change))
         progress.tell(f"L1 fit {len(visits)} at strength {lam:.4g}: {N} weights")
         rests = abs(change) <= settled or search.closed()
-        if N == 0 or last or (rests and accuracy == tol) or not np.isfinite(change):
+        done = N == 0 or last or (rests and accuracy == tol) or not np.isfinite(change)
+        if done or solution.status in HOPELESS:
             break
         sure = accuracy == tol or abs(change) > UNSURE * np.sqrt(accuracy)
         step = 0.0 if rests else search.step(np.log(lam), change, np.sign(W), sure)
@@ -182,7 +185,7 @@ def _outcome(objective: Posterior, visits: list[Visit], tol: float, settled: flo
     """The last strength, or the better of the two sides of a jump, with what was seen on the way."""
     kept = visits[-1]
     status = kept.solution.status
-    if kept.N and not abs(kept.change) <= settled:
+    if kept.N and not abs(kept.change) <= settled and status not in HOPELESS:
         status = Status.WANDERING
         if jump:
             exact = [visit for visit in reversed(visits) if visit.accuracy == tol and visit.N]

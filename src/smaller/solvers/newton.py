@@ -8,13 +8,15 @@ Where every column is penalised and lies in memory by columns, the rounds of pas
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from .. import _core
 from ..errors import Status
-from ..objective import FREE_TOLERANCE, Point, Posterior
+from ..objective import Point, Posterior
+from .separation import separates
 from .smooth import confirm, settle, smooth
 from .solution import History, Solution, Step, Trail
 
@@ -53,8 +55,8 @@ def newton(
     """
     if not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
-    if _core.rounds is not None and objective.plain:
-        return compiled_rounds(objective, W, tol, max_iter, screen, F, exact).last
+    if _core.COMPILED and objective.in_memory:
+        return minimise(objective, W, tol, max_iter, screen, F, exact).last
     history = History(objective)
     settle, solve = _means(objective, tol)
     share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
@@ -94,11 +96,11 @@ def newton(
     return history.solution(confirm(objective, point, tol, settle), tol, iteration, missed, sweeps=sweeps)
 
 
-NONE, ONCE = np.empty(0, dtype=np.uint8), np.ones(1)
-ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # as the compiled rounds number them
+ONCE = np.ones(1)
+ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # as the compiled solver numbers them
 
 
-def compiled_rounds(
+def minimise(
     objective: Posterior,
     W: np.ndarray,
     tol: float,
@@ -108,20 +110,23 @@ def compiled_rounds(
     exact: bool = False,
     lams: np.ndarray = ONCE,
 ) -> Trail:
-    """The same without Python between the rounds, at each of some multiples of a plain objective's strengths."""
-    design, k, leaders = objective.design, objective.k, objective.leaders
+    """The same, compiled, for data in memory: at each of some multiples of the objective's L1 strengths."""
+    design, leaders = objective.design, objective.leaders
     G = None if F is None else objective.known_gradient(F)
     known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
     W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
-    rule = (
-        *(float(tol), int(max_iter), STEPS_PER_PASS, float(screen), FORCING, SHARE, ROUGHLY),
-        *(max(SMALLEST_WORKING_SET, design.few * k), POLISHED if exact or tol <= CAREFUL else 0.0),
-        *(POLISH_WORK, FREE_TOLERANCE),
-    )
-    ends, history, places, values = _core.rounds(  # type: ignore[misc]
-        *design.stored, *rule, lams, W, F, G, objective.Y, objective.s, objective.l1,
-        NONE if leaders is None else leaders.view(np.uint8), objective.likelihood.family, design.intercept, known,
+    penalty = _core.Penalty(
+        l1=objective.l1, l2=objective.l2 if objective.ridged else None, scale=objective.scale,
+        leads=None if leaders is None else leaders.view(np.uint8),
     )  # fmt: skip
+    rule = _core.Rule(
+        tol=float(tol), max_iter=int(max_iter), screen=float(screen), exact=bool(exact or tol <= CAREFUL),
+        room=max(SMALLEST_WORKING_SET, design.few * objective.k),
+    )  # fmt: skip
+    by_columns = design.stored is not None
+    run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
+    described = objective.samples, penalty, rule, _core.Point(W=W, F=F, G=G, known=known), lams
+    ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
     status, iterations, sweeps, rows, counts = ends.T
     objectives, violations, gaps, *_ = history[np.cumsum(rows) - 1].T
@@ -129,10 +134,22 @@ def compiled_rounds(
     steps = [Step(*row)._replace(support=int(row[3])) for row in history[len(history) - rows[-1] :].tolist()]
     value, violation, gap, *_ = steps[-1]
     last = Solution(W, F, statuses[-1], value, gap, violation, int(iterations[-1]), steps, extras[-1])
-    return Trail(
+    found = Trail(
         *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
         *(counts, places[:, 0], values[:, 0], rows, history),
     )
+    return found if not objective.free[: design.d].any() else _without_maximum(objective, found)
+
+
+def _without_maximum(objective: Posterior, found: Trail) -> Trail:
+    """The same, where free columns that separate the classes are told: the likelihood then has no maximum."""
+    gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
+    for i, solution in enumerate(found):
+        F = solution.scores if solution.scores is not None else objective.scores(solution.weights)
+        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0]):
+            gaps[i], statuses[i] = np.inf, Status.SEPARABLE
+    last = last._replace(gap=float(gaps[-1]), status=statuses[-1])
+    return replace(found, gaps=gaps, statuses=statuses, last=last)
 
 
 def _means(objective: Posterior, tol: float) -> tuple[Callable, Callable]:
@@ -184,7 +201,7 @@ def _solve(
     w = W[feature, klass]
     b = W[d].copy() if intercept else np.zeros(objective.k)
     at = (feature, klass)
-    _, sweeps, _, _, stalled = _core.newton(
+    _, sweeps, _, _, stalled = _core.reference.newton(
         *columns, float(target), STEPS_PER_PASS, FORCING, where.astype(np.int64), klass.astype(np.int64),
         w, b, F, objective.Y, objective.s / objective.likelihood.noise, objective.l1[at], objective.l2[at],
         objective.scale[at], objective.likelihood.family, intercept,

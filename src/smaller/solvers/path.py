@@ -8,8 +8,8 @@ import numpy as np
 
 from .. import _core
 from ..objective import Point, Posterior
-from .begin import begin, newton_from, null_start
-from .newton import compiled_rounds, newton
+from .begin import begin, is_far, newton_from, null_start
+from .newton import minimise, newton
 from .smooth import settle
 from .solution import Solution, Trail
 
@@ -31,8 +31,9 @@ def solve_path(
     if W is None:
         W = begin(objective.with_prior(objective.prior.with_strength(float(lams[0]))))
     unit = objective.with_prior(objective.prior.with_strength(1.0))
-    if _core.rounds is not None and solve is newton and unit.plain and np.min(lams, initial=1.0) > 0:
-        return compiled_rounds(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
+    sparse = np.min(lams, initial=1.0) > 0 and bool(unit.l1.any())
+    if _core.COMPILED and solve is newton and unit.in_memory and sparse and not is_far(unit):
+        return minimise(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
     solve = newton_from if solve is newton else solve
     return Trail.of(_one_by_one(objective, lams, tol, max_iter, W, solve))
 

@@ -123,8 +123,8 @@ def stretched(objective: MixturePosterior, start: Start) -> Start:
     F = objective.at(start.rows, start.w, start.b).F - objective.offset
 
     def loss(v: np.ndarray) -> tuple[float, np.ndarray]:
-        P, value = objective.likelihood.fit((v[0] * F + v[1] + objective.offset)[:, None], objective.Y, objective.s)
-        slope = objective.s * objective.likelihood.residual(P, objective.Y)[:, 0]
+        _, U, value = objective.likelihood.fit((v[0] * F + v[1] + objective.offset)[:, None], objective.Y, objective.s)
+        slope = objective.s * U[:, 0]
         return value, np.array([slope @ F, slope.sum()])
 
     intercept = objective.design.intercept

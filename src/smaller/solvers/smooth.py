@@ -30,8 +30,8 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
     history.note(point)
     every = np.arange(objective.shape[0])
     for _ in range(max_iter):
-        if point.violation <= tol and point.gap <= tol:
-            point = confirm(objective, point, tol)
+        if point.violation <= tol:
+            point = confirm(objective, settle(objective, point.W, min(tol, EXACT), point.F), tol)
             if point.gap <= tol:
                 break
         moved = step(objective, point, every)
@@ -96,15 +96,18 @@ def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Cal
     if not slope < 0:
         return None
     E = objective.design.scores(D)
-    if -slope <= ROUNDING * abs(point.value):
-        # The gain drowns in the rounding of the objective; the step is worth taking if the gradient falls.
-        moved = objective.at(point.W + D, point.F + E)
-        return moved if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max() else None
+    rounding = ROUNDING * abs(point.value)
     for length in (0.5 ** np.arange(HALVINGS)).tolist():
+        if -slope * length <= rounding:
+            break
         W, F = point.W + length * D, point.F + length * E
         if objective.value(W, F) <= point.value + 1e-4 * length * slope:
             return objective.at(W, F)
-    return None
+    if -slope > 100 * rounding:
+        return None
+    # The gain drowns in the rounding of the objective; the step is worth taking if the gradient falls.
+    moved = objective.at(point.W + D, point.F + E)
+    return moved if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max() else None
 
 
 def _direct(

@@ -149,7 +149,7 @@ def penalised_logistic(
         solution = solution._replace(weights=W)
         size = np.abs(W[: len(gamma)]) * unit[:, None]
         gamma = 2 * a1 * size / penalty
-        value = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[1]
+        value = objective.likelihood.fit(solution.scores, objective.Y, objective.s)[-1]
         value += a1 * float((size**2 / np.where(gamma > 0, gamma, 1.0)).sum())
         value += c * sum(_log_determinant(columns, column, a2) for column in gamma.T)
         values.append(value)

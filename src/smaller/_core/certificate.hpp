@@ -1,0 +1,185 @@
+// What the objective says at a point: its value, the largest violation of the optimality conditions, and the duality gap.
+//
+// F(W) = loss(Phi W + offset) + sum_t [ l1_t |w_t| + l2_t w_t^2 / 2 ].  A dual point is the residual U of the loss, shrunk
+// by a rho at which rho |G| <= l1 wherever a weight has an L1 penalty and no ridge; its value is a lower bound on F:
+//     -sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2),      G = Phi^T diag(s) U.
+// Free weights are held where they are: they belong to the known part of the scores. What is left of their gradient counts
+// for moves that change the scores by about one, or double the weight.
+#pragma once
+#include <limits>
+
+#include "model.hpp"
+
+namespace smaller {
+
+// Weights are (d + intercept, k) by rows, flat places t; the intercepts come last and have no penalty.
+struct Penalty {
+    const double* unit;   // l1 at strength 1
+    const double* l2;     // null where there is no ridge
+    const double* scale;  // what the KKT residual of a weight without L1 penalty is measured against
+    double lam = 1.0;
+
+    double l1(size_t t) const { return lam * unit[t]; }
+    double ridge(size_t t) const { return l2 == nullptr ? 0.0 : l2[t]; }
+    double measure(size_t t) const { return unit[t] > 0.0 ? l1(t) : scale[t]; }
+    bool free(size_t t) const { return unit[t] == 0.0 && ridge(t) == 0.0; }
+};
+
+// The point that is looked at. `near` are the weights with |G| > l1 or a little below, `support` those that are not 0, and
+// `unsparse` those without an L1 penalty; intercepts aside.
+struct Point {
+    size_t d;
+    const double *W, *F, *G;
+    const Places &near, &support, &unsparse;
+};
+
+class Certificate {
+public:
+    double value = 0.0, violation = 0.0, gap = 0.0;
+    std::vector<double> P, U;  // means and residuals, (n, k)
+
+    static constexpr double FREE_TOLERANCE = 1e-9;  // a free weight counts as fitted where its residual is below this
+
+    // `negligible`: a gap is relative to the objective, or to this where the objective is as good as 0.
+    Certificate(const Samples& samples, const double* offset, double negligible)
+        : P(samples.n * samples.k), U(P.size()), D(samples), offset(offset), negligible(negligible), n(samples.n),
+          k(samples.k), total(samples.measure * samples.measure / sum(samples.s, samples.n)), terms(samples.n) {}
+
+    // Means, residuals and loss of the scores: the first half, which does not need G.
+    void read_scores(const double* F) {
+        loss = means(F, D.Y, D.s, n, k, D.family, P.data(), U.data());
+    }
+
+    // The second half; span(j) is the length of a column, centred where there is an intercept.
+    template <class Span>
+    void read(const Point& point, const Penalty& prior, Span span) {
+        double penalty = 0.0;
+        violation = free_violation(point, prior);
+        const double free = violation;
+        for (const size_t t : point.near)
+            if (point.W[t] == 0.0) note(std::abs(point.G[t]) - prior.l1(t), prior.measure(t));
+        for (const size_t t : point.unsparse) note(std::abs(point.G[t] + prior.ridge(t) * point.W[t]), prior.measure(t));
+        for (const size_t t : point.support) {
+            const double w = point.W[t], ridge = prior.ridge(t);
+            penalty += prior.l1(t) * std::abs(w) + 0.5 * ridge * w * w;
+            note(kkt(w, point.G[t] + ridge * w, prior.l1(t)), prior.measure(t));
+        }
+        value = loss + penalty;
+        gap = std::numeric_limits<double>::infinity();
+        if (free <= FREE_TOLERANCE) gap = relative_gap(point, prior, span);
+    }
+
+    // The largest residual of a weight without any penalty.
+    double free_violation(const Point& point, const Penalty& prior) const {
+        double worst = 0.0;
+        each_free(point, prior, [&](size_t t) { worst = std::max(worst, std::abs(point.G[t]) / prior.measure(t)); });
+        return worst;
+    }
+
+private:
+    static constexpr double EPSILON = 2e-15;  // what rounding leaves of a product, relative to the lengths of its factors
+    const Samples D;
+    const double* offset;  // null where there is none
+    const double negligible;
+    const size_t n, k;
+    const double total;  // of the sample weights, of Gaussian targets too
+    double loss = 0.0;
+    std::vector<double> terms;
+
+    template <class Visit>
+    void each_free(const Point& point, const Penalty& prior, Visit visit) const {
+        for (const size_t t : point.unsparse)
+            if (prior.free(t)) visit(t);
+        const size_t inner = point.d * k;
+        for (size_t t = inner; t < inner + (D.intercept ? k : 0); ++t) visit(t);
+    }
+
+    double free_slack(const Point& point, const Penalty& prior) const {
+        double slack = 0.0;
+        each_free(point, prior, [&](size_t t) {
+            slack += std::abs(point.G[t]) * (total / prior.measure(t) + std::abs(point.W[t]));
+        });
+        return slack;
+    }
+
+    void note(double residual, double measure) { violation = std::max(violation, residual / measure); }
+
+    template <class Span>
+    double relative_gap(const Point& point, const Penalty& prior, Span span) {
+        const std::vector<double> error = rounding(point, span);
+        const auto largest = [&](size_t t) { return std::abs(point.G[t]) + error[t % k] * span(t / k); };
+        double all = 1.0, unridged = 1.0;  // by how much G, and what rounding may have hidden of it, exceeds l1
+        const auto compare = [&](size_t t) {
+            const double g = largest(t), l1 = prior.l1(t);
+            if (!(g > l1) || prior.free(t)) return;
+            const double over = l1 > 0.0 ? g / l1 : std::numeric_limits<double>::infinity();
+            all = std::max(all, over);
+            if (prior.ridge(t) == 0.0) unridged = std::max(unridged, over);
+        };
+        for (const auto* part : {&point.near, &point.support, &point.unsparse})
+            for (const size_t t : *part) compare(t);
+        const double known = known_part(point, prior);
+        double dual = dual_at(point, prior, 1.0 / all, known, largest);
+        if (unridged != all) dual = std::max(dual, dual_at(point, prior, 1.0 / unridged, known, largest));
+        return (std::max(0.0, value - dual) + free_slack(point, prior)) / std::max(std::abs(value), negligible);
+    }
+
+    template <class Largest>
+    double dual_at(const Point& point, const Penalty& prior, double rho, double known, Largest largest) {
+        double dual = rho * known - conjugate(rho), excess = 0.0;
+        if (prior.l2 == nullptr) return dual;
+        const auto add = [&](size_t t) {
+            const double over = rho * largest(t) - prior.l1(t);
+            if (over > 0.0 && prior.ridge(t) > 0.0) excess += over * over / (2.0 * prior.ridge(t));
+        };
+        for (const size_t t : point.near) add(t);
+        for (const size_t t : point.unsparse) add(t);
+        return dual - excess;
+    }
+
+    // sum s f*(rho U).
+    double conjugate(double rho) {
+        if (D.family != GAUSSIAN) return negentropy(U.data(), D.Y, D.s, rho, n, k, D.family == REFERENCE);
+        double total = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double *u = &U[l * n], *y = D.Y + l * n;
+            for (size_t i = 0; i < n; ++i) terms[i] = rho * u[i] * (0.5 * rho * u[i] + y[i]);
+            total += dot(D.s, terms.data(), n);
+        }
+        return total;
+    }
+
+    // sum s U.(offset + free part of the scores), as sum s U.F - G.W over the penalised weights.
+    double known_part(const Point& point, const Penalty& prior) {
+        double total = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * U[l * n + i];
+            total += dot(terms.data(), point.F + l * n, n);
+        }
+        for (const size_t t : point.support)
+            if (!prior.free(t)) total -= point.G[t] * point.W[t];
+        return total;
+    }
+
+    // Times the length of a column, what rounding may have done to its entry of G, for each class: the rounding of the product
+    // with the residuals, and that of the scores, which the means repeat.
+    template <class Span>
+    std::vector<double> rounding(const Point& point, Span span) {
+        std::vector<double> out(k, 0.0), size(k, 0.0);
+        const double root = std::sqrt(static_cast<double>(n));
+        for (const size_t t : point.support) size[t % k] += std::abs(point.W[t]) * span(t / k) / root;
+        for (size_t l = 0; l < k; ++l) {
+            if (D.intercept) size[l] += std::abs(point.W[point.d * k + l]);
+            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * U[l * n + i];
+            const double residuals = dot(terms.data(), terms.data(), n);
+            for (size_t i = 0; i < n; ++i) {
+                const double p = P[l * n + i], curvature = D.family == GAUSSIAN ? 1.0 : p * (1.0 - p);
+                terms[i] = D.s[i] * curvature * (size[l] + (offset == nullptr ? 0.0 : std::abs(offset[l * n + i])));
+            }
+            out[l] = EPSILON * (std::sqrt(residuals) + std::sqrt(dot(terms.data(), terms.data(), n)));
+        }
+        return out;
+    }
+};
+
+}  // namespace smaller

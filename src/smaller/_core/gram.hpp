@@ -1,0 +1,189 @@
+// The quadratic model of a Newton step through its Hessian, for supports much smaller than the columns are long.
+//
+// A Hessian may serve several steps, and several strengths of a path: from point to point it changes little.
+#pragma once
+#include "model.hpp"
+#include "quadratic.hpp"
+
+namespace smaller {
+
+// The Hessian of some coordinates at the means P.
+struct Hessian {
+    std::vector<double> P, H, border;   // border: between the coordinates and the intercepts
+    std::vector<std::uint64_t> places;  // of the coordinates, sorted; empty where there is no Hessian
+    double future = 1.0;                // how many steps it may serve
+    int sweeps = 10;                    // that the last step without it took
+};
+
+template <class Columns>
+class Gram {
+public:
+    Gram(Model<Columns>& model, Hessian& kept) : M(model), kept(kept), n(model.n), k(model.k) {}
+
+    // How many sweeps over the columns cost as much as the Hessian of the active coordinates and a few Cholesky factors.
+    // Models that need more, because columns are nearly collinear, are better solved through it.
+    double worth_sweeps(int max_sweeps) {
+        active.clear();
+        entries = 0.0;
+        for (size_t i = 0; i < M.A.size; ++i)
+            if (M.A.w[i] != 0.0 || std::abs(M.g[i]) > M.A.l1[i]) {
+                active.push_back(i);
+                entries += M.X.entries(M.A.feature[i]);
+            }
+        const double a = active.size();
+        if (a == 0.0 || a > MAX_ACTIVE) return 1e3 * max_sweeps;
+        const double length = entries / a;
+        const double formed = Columns::in_gram(entries) * length / kept.future;
+        const double sweeps = a * (formed + 2.0 * a) / (4.0 * (length + OVERHEAD));
+        return std::min<double>(max_sweeps, std::ceil(sweeps));
+    }
+
+    // Whether the Hessian that was kept has most of the active coordinates, and a new one would cost much.
+    bool still_serves() {
+        if (active.empty()) return false;
+        const double a = active.size(), length = entries / a, step = (M.A.size + a) * length + 20.0 * n * k;
+        if (0.5 * a * a * length * Columns::in_gram(entries) < step) return false;  // a new one costs less than a step more
+        position.assign(active.size(), NOWHERE);
+        size_t known = 0;
+        for (size_t c = 0, t = 0; c < active.size(); ++c) {
+            while (t < kept.places.size() && kept.places[t] < place(active[c])) ++t;
+            if (t == kept.places.size() || kept.places[t] != place(active[c])) continue;
+            position[c] = t;
+            ++known;
+        }
+        return known > 0 && 4 * known >= 3 * active.size() && active.size() <= MAX_ACTIVE;
+    }
+
+    // The Hessian kept so far is that of other means: the next one is formed anew.
+    void renew() {
+        kept.P = M.P;
+        kept.places.clear();
+    }
+
+    // The minimum of the model, into its step. Counts sweeps.
+    int run(double tolerance) {
+        const size_t a = active.size();
+        form(a);
+        if (M.D.intercept) eliminate_intercepts(a);
+        std::vector<double> w(a), l1(a), scale(a), d(a, 0.0);
+        for (size_t c = 0; c < a; ++c) {
+            w[c] = M.A.w[active[c]];
+            l1[c] = M.A.l1[active[c]];
+            scale[c] = M.A.scale[active[c]];
+        }
+        const Quadratic quadratic{a, H.data(), slope.data(), w.data(), l1.data(), scale.data(), d.data()};
+        const int sweeps = QuadraticSolver(quadratic).run(tolerance);
+        for (size_t c = 0; c < a; ++c) M.d[active[c]] = d[c];
+        if (M.D.intercept) restore_intercepts(a);
+        return sweeps;
+    }
+
+private:
+    Model<Columns>& M;
+    Hessian& kept;
+    const size_t n, k;
+    static constexpr size_t MAX_ACTIVE = 1000;
+    static constexpr double OVERHEAD = 64.0;  // what a move of a sweep costs beside its column, in entries
+    static constexpr size_t NOWHERE = ~size_t{0};
+    std::vector<size_t> active, position;  // position: of an active coordinate in the Hessian that was kept
+    double entries = 0.0;                  // of the active columns
+    std::vector<double> H, border, corner, reduced, slope;
+
+    std::uint64_t place(size_t i) const {
+        return static_cast<std::uint64_t>(M.A.klass[i]) << 40 | static_cast<std::uint64_t>(M.A.feature[i]);
+    }
+
+    // H over the active coordinates, from what was kept and what is missing there; `border` between them and the intercepts.
+    void form(size_t a) {
+        const size_t old = kept.places.size();
+        std::vector<size_t> column(a), missing;
+        H.assign(a * a, 0.0);
+        border.assign(a * k, 0.0);
+        slope.resize(a);
+        for (size_t c = 0; c < a; ++c) {
+            slope[c] = M.g[active[c]];
+            column[c] = M.A.feature[active[c]];
+            if (old == 0 || position[c] == NOWHERE) missing.push_back(c);
+        }
+        add_rows(a, column, missing);
+        for (size_t c = 0; c < a && missing.size() < a; ++c) {
+            if (position[c] == NOWHERE) continue;
+            const double* row = &kept.H[position[c] * old];
+            for (size_t e = 0; e < a; ++e)
+                H[c * a + e] = position[e] == NOWHERE ? H[e * a + c] : row[position[e]];
+            std::copy_n(&kept.border[position[c] * k], k, &border[c * k]);
+        }
+        kept.H = H;
+        kept.border = border;
+        kept.places.resize(a);
+        for (size_t c = 0; c < a; ++c) {
+            kept.places[c] = place(active[c]);
+            H[c * a + c] += M.A.l2[active[c]];
+        }
+    }
+
+    // Whole rows of H and of `border`.
+    void add_rows(size_t a, const std::vector<size_t>& column, const std::vector<size_t>& rows) {
+        const bool all = rows.size() == a;
+        std::vector<double> weight(n), block;
+        std::vector<size_t> left(rows.size());
+        for (size_t r = 0; r < rows.size(); ++r) left[r] = column[rows[r]];
+        const auto klass = [&](size_t c) { return static_cast<size_t>(M.A.klass[active[c]]); };
+        const auto end_of = [&](size_t c, size_t l) {
+            while (c < a && klass(c) == l) ++c;
+            return c;
+        };
+        for (size_t l = 0, begin = 0, end; l < k; ++l, begin = end) {
+            end = begin;
+            while (end < rows.size() && klass(rows[end]) == l) ++end;
+            for (size_t other = 0, from = 0, to; other < k; ++other, from = to) {
+                to = end_of(from, other);
+                if ((M.gaussian && other != l) || (all && other < l)) continue;
+                curvature_between(l, other, weight);
+                block.assign((end - begin) * (to - from), 0.0);
+                M.X.cross({left.data() + begin, end - begin}, {column.data() + from, to - from}, all && other == l,
+                          weight.data(), block.data(), to - from);
+                for (size_t r = begin; r < end; ++r)
+                    std::copy_n(block.data() + (r - begin) * (to - from), to - from, H.data() + rows[r] * a + from);
+                if (!M.D.intercept) continue;
+                for (size_t r = begin; r < end; ++r) border[rows[r] * k + other] = M.X.dot(left[r], weight.data());
+                for (size_t e = from; e < to && all && other != l; ++e)
+                    border[e * k + l] = M.X.dot(column[e], weight.data());
+            }
+        }
+        for (size_t c = 0; c < a && all; ++c)
+            for (size_t e = 0; e < c; ++e) H[c * a + e] = H[e * a + c];
+    }
+
+    // Second derivatives of the loss in the scores of two classes, at the means of the Hessian that is kept.
+    void curvature_between(size_t l, size_t other, std::vector<double>& weight) const {
+        if (other == l) {
+            std::copy_n(&M.q[l * n], n, weight.data());
+            return;
+        }
+        const double *p = &kept.P[l * n], *po = &kept.P[other * n];
+        for (size_t i = 0; i < n; ++i) weight[i] = -M.D.s[i] * p[i] * po[i];
+    }
+
+    // The model with its intercepts at their best: the Schur complement of their block.
+    void eliminate_intercepts(size_t a) {
+        M.factor_intercepts(kept.P, true, corner);
+        reduced = border;  // L^-1 of each row
+        for (size_t c = 0; c < a; ++c) solve_lower(corner.data(), k, &reduced[c * k]);
+        std::vector<double> target(M.gb);
+        solve_lower(corner.data(), k, target.data());
+        for (size_t c = 0; c < a; ++c) {
+            slope[c] -= short_dot(&reduced[c * k], target.data(), k);
+            for (size_t e = 0; e < a; ++e) H[c * a + e] -= short_dot(&reduced[c * k], &reduced[e * k], k);
+        }
+    }
+
+    void restore_intercepts(size_t a) {
+        for (size_t l = 0; l < k; ++l) M.db[l] = -M.gb[l];
+        for (size_t c = 0; c < a; ++c)
+            for (size_t l = 0; l < k; ++l) M.db[l] -= border[c * k + l] * M.d[active[c]];
+        solve_factor(corner.data(), k, M.db.data());
+    }
+};
+
+}  // namespace smaller

@@ -1,0 +1,158 @@
+// The quadratic model of one Newton step for a penalised multinomial (or Gaussian) posterior, on a working set of
+// coordinates (feature, class): means, gradient, curvature weights, and the step d (db of the intercepts) that is sought.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "cholesky.hpp"
+#include "columns.hpp"
+#include "penalty.hpp"
+
+namespace smaller {
+
+// Targets Y and scores are (n, k) by columns; s are the sample weights, of Gaussian targets divided by the noise.
+struct Samples {
+    size_t n, k;
+    Family family;
+    bool intercept;
+    const double *Y, *s;
+    double measure;  // what the gradient of an intercept is measured against
+};
+
+struct WorkingSet {
+    size_t size;
+    const std::int64_t* feature;
+    const std::int64_t* klass;  // sorted
+    double* w;
+    const double *l1, *l2, *scale;  // scale: what a KKT residual is measured against
+};
+
+template <class Columns>
+struct Model {
+    const Columns X;
+    const Samples D;
+    const WorkingSet A;
+    const size_t n, k;
+    const bool gaussian;
+    const double total_s;
+    std::vector<size_t> first;       // where in the working set each class begins
+    std::vector<double> P, U;        // means at the current scores and residuals P - Y, (n, k)
+    std::vector<double> g, gb;       // gradient in the weights and in the intercepts
+    std::vector<double> d, db;       // the step
+    std::vector<double> q, total_q;  // curvature weights of each class, (n, k), and their sums
+    double rounding = 0.0;           // what rounding leaves of a KKT residual
+
+    Model(const Columns& columns, const Samples& samples, const WorkingSet& set)
+        : X(columns), D(samples), A(set), n(samples.n), k(samples.k), gaussian(samples.family == GAUSSIAN),
+          total_s(sum(samples.s, n)), first(k + 1), P(n * k), U(n * k), g(set.size), gb(k), d(set.size), db(k), q(n * k),
+          total_q(k), v(n) {
+        for (size_t l = 0, i = 0; l <= k; ++l) {
+            while (i < A.size && static_cast<size_t>(A.klass[i]) < l) ++i;
+            first[l] = i;
+        }
+    }
+
+    double penalty(double step) const {
+        double total = 0.0;
+        for (size_t i = 0; i < A.size; ++i) {
+            const double w = A.w[i] + step * d[i];
+            total += A.l1[i] * std::abs(w) + 0.5 * A.l2[i] * w * w;
+        }
+        return total;
+    }
+
+    // out = s U_l, the gradient of the loss in the scores of class l.
+    void residual(size_t l, double* out) const { multiply(out, &U[l * n], D.s, n); }
+
+    // The gradient at the current point; returns the largest KKT residual on the working set.
+    double gradient() {
+        double worst = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            residual(l, v.data());
+            gb[l] = sum(v.data(), n);
+            if (D.intercept && std::abs(gb[l]) <= SETTLED * total_s) {
+                // What is left in a nearly fitted intercept must not be multiplied by the means of the columns.
+                add(v.data(), D.s, 0.0, -gb[l] / total_s, n);
+                gb[l] = 0.0;
+            }
+            if (D.intercept) worst = std::max(worst, std::abs(gb[l]) / D.measure);
+            for (size_t i = first[l]; i < first[l + 1]; ++i) {
+                g[i] = X.dot(A.feature[i], v.data()) + A.l2[i] * A.w[i];
+                worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
+            }
+        }
+        rounding = worst <= NEAR ? rounding_of_products() : 0.0;
+        return worst;
+    }
+
+    // Rows that are wrong with great confidence have next to no curvature, and may ask for steps without end. In a cautious
+    // model theirs is at least a small part of their residual, which no other row notices.
+    void curvature_weights(const std::vector<double>& means, bool cautious) {
+        const double least = cautious ? WRONG : 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double *p = &means[l * n], *y = D.Y + l * n;
+            for (size_t i = 0; i < n; ++i)
+                q[l * n + i] = D.s[i] * (gaussian ? 1.0 : std::max(p[i] * (1.0 - p[i]), least * std::abs(p[i] - y[i])));
+            total_q[l] = sum(&q[l * n], n);
+        }
+    }
+
+    // What q_l has beyond s P_l (1 - P_l).
+    double beyond(size_t l, size_t i) const {
+        const double p = P[l * n + i];
+        return gaussian ? 0.0 : q[l * n + i] - D.s[i] * p * (1.0 - p);
+    }
+
+    // The Cholesky factor of the Hessian in the intercepts, (k, k), with q on its diagonal where asked. Equal shifts of all
+    // classes change nothing, so in the symmetric parametrisation their curvature may be anything positive.
+    void factor_intercepts(const std::vector<double>& means, bool with_q, std::vector<double>& corner) {
+        corner.assign(k * k, 0.0);
+        for (size_t l = 0; l < k; ++l)
+            for (size_t other = l; other < k && !(gaussian && other > l); ++other) {
+                const double *p = &means[l * n], *po = &means[other * n];
+                for (size_t i = 0; i < n; ++i)
+                    v[i] = D.s[i] * (gaussian ? 1.0 : p[i] * ((other == l ? 1.0 : 0.0) - po[i]));
+                corner[l * k + other] = corner[other * k + l] = sum(v.data(), n);
+            }
+        for (size_t l = 0; l < k && with_q; ++l) corner[l * k + l] = total_q[l];
+        double trace = 0.0;
+        for (size_t l = 0; l < k; ++l) trace += corner[l * k + l];
+        for (size_t t = 0; t < k * k; ++t) corner[t] += D.family == SYMMETRIC ? trace / (k * k) : 0.0;
+        for (size_t l = 0; l < k; ++l) corner[l * k + l] += 1e-14 * trace + 1e-300;
+        factorise(corner.data(), k);
+    }
+
+    // The change of scores of the whole step, into E (n, k).
+    void scores_of_step(std::vector<double>& E) const {
+        std::fill(E.begin(), E.end(), 0.0);
+        for (size_t i = 0; i < A.size; ++i)
+            if (d[i] != 0.0) X.add(A.feature[i], d[i], &E[A.klass[i] * n]);
+        for (size_t l = 0; l < k && D.intercept; ++l)
+            for (size_t i = 0; i < n; ++i) E[l * n + i] += db[l];
+    }
+
+private:
+    static constexpr double SETTLED = 1e-12;  // an intercept's gradient below this, relative to the weights, is rounding
+    static constexpr double NEAR = 1e-5;      // a violation above this is far above rounding
+    static constexpr double EPSILON = 2e-16;
+    static constexpr double WRONG = 0.01;     // of its residual: the least curvature of a row in a cautious model
+    std::vector<double> v;
+    std::vector<double> length;  // of each column, sqrt(sum s x^2)
+
+    // What rounding leaves of a KKT residual: that of a product of residuals and a column.
+    double rounding_of_products() {
+        if (length.empty())
+            for (size_t i = 0; i < A.size; ++i) length.push_back(std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s)));
+        double most = 0.0;
+        for (size_t l = 0; l < k; ++l) {
+            const double square = spread(&U[l * n], 0.0, D.s, n);
+            for (size_t i = first[l]; i < first[l + 1]; ++i)
+                most = std::max(most, EPSILON * std::sqrt(square) * length[i] / A.scale[i]);
+        }
+        return most;
+    }
+};
+
+}  // namespace smaller
