@@ -19,12 +19,12 @@ import torch
 
 from smaller import RMLR, SBMLR, SMLR, RVMClassifier, RVMRegressor, path
 from smaller._core import COMPILED
-from smaller.accelerated import AcceleratedPosterior
 from smaller.basis import Kernel
 from smaller.design import as_design, host
-from smaller.design.gradient import LossGradient
+from smaller.design.loss_gradient import LossGradient
 from smaller.priors import Laplace
-from smaller.solvers.path import null_point
+from smaller.rows.device import AcceleratedPosterior
+from smaller.solvers.l1.warm_path import null_point
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 LARGE = (1_000_000, 1000, 10) if DEVICE == "cuda" else (20_000, 100, 5)
@@ -129,7 +129,7 @@ def step(problem, cuts: bool = False) -> list[dict]:
 
 
 def _cuts(X, given, measured) -> list[dict]:
-    from smaller.design.kernels import Cut, KernelGradient
+    from smaller.design.triton_kernels import Cut, KernelGradient
 
     return [measured(f"kernels {cut}", KernelGradient(X, *given, Cut(**cut))) for cut in CUTS]
 
@@ -166,7 +166,7 @@ def _fits(X, y, intercepts, tolerances) -> list[dict]:
 
 def phases(problem) -> list[dict]:
     """Where the time of a fit goes."""
-    from smaller.solvers.accelerated import Descent, settled
+    from smaller.solvers.l1.device_steps import Descent, settled
 
     X, y = problem()
     model = SMLR(1.0)

@@ -18,10 +18,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from smaller import RVMClassifier, RVMRegressor
 from smaller.basis import Kernel
 from smaller.design import as_design
-from smaller.evidence import Evidence
-from smaller.laplace import LaplaceEvidence
-from smaller.solvers import evidence as gaussian
-from smaller.solvers import laplace
+from smaller.objective.evidence import Evidence
+from smaller.objective.laplace_evidence import LaplaceEvidence
+from smaller.solvers.type2 import sequential as gaussian
+from smaller.solvers.type2 import sequential_laplace as laplace
 
 RESULT = Path(__file__).with_name("results") / "rvm.json"
 README = Path(__file__).with_name("README.md")

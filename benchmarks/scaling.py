@@ -27,10 +27,10 @@ from scipy import sparse
 
 from smaller import SMLR, datasets, path
 from smaller.basis import Linear
-from smaller.distributed.block import Task
-from smaller.distributed.measuring import find_moments
-from smaller.distributed.passes import Passes
-from smaller.distributed.sums import evaluate
+from smaller.rows.dask.block import Task
+from smaller.rows.dask.measuring import find_moments
+from smaller.rows.dask.passes import Passes
+from smaller.rows.dask.sums import evaluate
 
 RESULT = Path(__file__).with_name("results") / "scaling.json"
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"

@@ -15,7 +15,7 @@ from smaller import RMLR, SBMLR, SMLR, SMLRCV, RVMClassifier, RVMRegressor, Type
 from smaller.basis import Kernel, Polynomial
 from smaller.design import as_design, host, namespace
 from smaller.likelihoods import Multinomial
-from smaller.objective import Posterior
+from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet
 
 pytest.importorskip("array_api_compat", reason="array-api-compat is not installed: pip install 'smaller[gpu]'")
@@ -145,7 +145,7 @@ def test_the_certificate_holds_for_the_weights_that_are_returned(array):
 
 @pytest.fixture
 def no_systems(monkeypatch):
-    monkeypatch.setattr("smaller.solvers.accelerated.LARGEST_SYSTEM", 0)
+    monkeypatch.setattr("smaller.solvers.l1.device_steps.LARGEST_SYSTEM", 0)
 
 
 @pytest.mark.usefixtures("no_systems")
@@ -286,7 +286,7 @@ def test_classification_by_evidence_is_the_same(multiclass, array):
 
 
 def test_a_large_precision_matrix_is_inverted_on_the_device(array, monkeypatch):
-    monkeypatch.setattr("smaller.design.accelerated.LARGE_SYSTEM", 20)
+    monkeypatch.setattr("smaller.design.device.LARGE_SYSTEM", 20)
     X, y = sinc()
     here = RVMRegressor(algorithm="original").fit(X, y)
     there = RVMRegressor(algorithm="original").fit(array(X), array(y))
@@ -504,8 +504,8 @@ def test_the_kernels_give_the_gradient():
 def test_the_kernels_give_the_gradient_on_the_device(k, reference):
     import array_api_compat.torch as xp
 
-    from smaller.design.gradient import LossGradient
-    from smaller.design.kernels import KernelGradient
+    from smaller.design.loss_gradient import LossGradient
+    from smaller.design.triton_kernels import KernelGradient
 
     torch.manual_seed(0)
     X = torch.randn(5003, 301, device="cuda")

@@ -17,9 +17,10 @@ from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.likelihoods import Gaussian, Probit, hazard
-from smaller.objective import MixturePosterior, Posterior
+from smaller.objective.posterior import MixturePosterior, Posterior
 from smaller.priors import JeffreysMixture, Laplace, LaplaceMixture
-from smaller.solvers import SOLVERS, Ridge, Start, em, reweighted, spread, stretched
+from smaller.solvers import SOLVERS, Ridge, Start, em, spread, stretched
+from smaller.solvers.type1.reweighted import reweighted
 
 
 def linear(n=80, d=12, seed=0, noise=0.5):

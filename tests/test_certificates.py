@@ -11,10 +11,10 @@ from sklearn.datasets import load_iris
 from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
 from smaller.design import as_design, dense
 from smaller.likelihoods import Multinomial
-from smaller.objective import Posterior
+from smaller.objective.posterior import Posterior
 from smaller.priors import Laplace, Normal
 from smaller.solvers import SOLVERS
-from smaller.solvers.newton import newton
+from smaller.solvers.l1.newton import newton
 
 X, y = load_iris(return_X_y=True)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

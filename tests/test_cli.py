@@ -35,11 +35,11 @@ import smaller
 from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision, progress
 from smaller.cli import run, terminal
 from smaller.cli.options import costs, priors
+from smaller.data.tables.formulas import escaped, unescaped, write_csv
 from smaller.persist import load_with_notes
-from smaller.ranking import Score, advice, calibration_error, candidates, cross_validated, task_of
-from smaller.ranking.numbers import Mean
 from smaller.tables import read_table
-from smaller.tables.formulas import escaped, unescaped, write_csv
+from smaller.tuning.ranking import Score, advice, calibration_error, candidates, cross_validated, task_of
+from smaller.tuning.ranking.number_scores import Mean
 
 # NumPy 1.24 warns of a missing value that pandas writes as text.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
@@ -139,14 +139,14 @@ def test_every_file_with_columns_gives_the_same_table(ending):
 def test_portions_do_not_matter(monkeypatch):
     mixed(missing=True).to_csv("table.csv", index=False)
     whole = read_table("table.csv", target="outcome", ignore=["id"], impute=True)
-    monkeypatch.setattr("smaller.tables.frames.PORTION", 7)
+    monkeypatch.setattr("smaller.data.tables.frames.PORTION", 7)
     parts = read_table("table.csv", target="outcome", ignore=["id"], impute=True)
     np.testing.assert_array_equal(parts.X, whole.X)
     assert (parts.y.tolist(), parts.columns) == (whole.y.tolist(), whole.columns)
 
 
 def test_a_column_that_turns_to_text_late_is_text_from_the_start(monkeypatch):
-    monkeypatch.setattr("smaller.tables.frames.PORTION", 4)
+    monkeypatch.setattr("smaller.data.tables.frames.PORTION", 4)
     pd.DataFrame({"code": [1, 2, 1, 2, 1, 2, "x", "x"], "y": list("abababab")}).to_csv("late.csv", index=False)
     assert read_table("late.csv", target="y").columns.inputs == ["code=1", "code=2", "code=x"]
 
@@ -483,7 +483,7 @@ def test_a_sparse_set_is_written_in_its_parts_as_a_matrix_with_names(capsys, mon
         data=words, target=IRIS.target, target_names=IRIS.target_names, feature_names=IRIS.feature_names,
         train=np.arange(0, 150, 2), test=np.arange(1, 150, 2),
     )  # fmt: skip
-    monkeypatch.setattr("smaller.datasets.load_news20", lambda: bunch)
+    monkeypatch.setattr("smaller.data.datasets.load_news20", lambda: bunch)
     out, _ = smaller_command("datasets news20 --part test", capsys)
     assert "75 rows, 4 columns" in out
     found = read_table("news20.npz", target="y")

@@ -21,8 +21,9 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from smaller.distributed import posing, solving  # noqa: E402
-from smaller.distributed.passes import Passes  # noqa: E402
+from smaller.models import dask_sample as posing  # noqa: E402
+from smaller.rows.dask.passes import Passes  # noqa: E402
+from smaller.solvers.l1 import newton_in_passes as solving  # noqa: E402
 
 # Dask and its servers are not ours to keep free of warnings.
 pytestmark = [

@@ -20,7 +20,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from smaller import SMLR, datasets
+from smaller import SMLR
+from smaller.data import datasets
 from smaller.datasets import DatasetNotFoundError, golub_preprocess
 
 REAL_FOLDER = os.environ.get("SMALLER_DATA")

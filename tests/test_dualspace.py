@@ -19,13 +19,13 @@ from smaller import RVMClassifier, TypeIIClassifier, TypeIIRegressor, TypeIRegre
 from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
-from smaller.evidence import Evidence
 from smaller.likelihoods import Gaussian
-from smaller.objective import Posterior
+from smaller.objective.evidence import Evidence
+from smaller.objective.posterior import Posterior
 from smaller.priors import SCALE_MIXTURES, Jeffreys, Laplace, Power, Student, conjugate_point, log_prior, prior_slope
-from smaller.solvers.newton import newton
-from smaller.solvers.sparsest import cheapness, noiseless
-from smaller.solvers.type_one import TypeOne
+from smaller.solvers.l1.newton import newton
+from smaller.solvers.type1.type_one import TypeOne
+from smaller.solvers.type2.recovery import cheapness, noiseless
 
 ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 

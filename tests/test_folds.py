@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 from smaller import JFSCL, LRVM, SMLR, SMLRCV, tune_width
 from smaller.decision import Rejecting
 from smaller.errors import SmallClassWarning
-from smaller.folds import class_folds
+from smaller.models.folds import class_folds
 
 SEARCHES = [
     SMLRCV(lams=5),

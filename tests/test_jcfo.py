@@ -12,9 +12,8 @@ from scipy.special import log_ndtr, ndtr
 from smaller import JCFO, load, save
 from smaller.basis import Kernel
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
-from smaller.scaled import ScaledPosterior
-from smaller.solvers import scalings
-from smaller.solvers.scalings import _hessian
+from smaller.objective.scaled import ScaledPosterior
+from smaller.solvers.type1.scalings import _hessian, scalings
 from smaller.synthetic import make_gaussians
 
 KERNELS = {
@@ -83,7 +82,7 @@ def test_inputs_that_stay_sparse_have_the_same_derivatives(name, monkeypatch):
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     rows, w, theta = np.arange(5), np.linspace(-1, 1, 5), np.linspace(0.0, 0.1, 30)
     dense = posed(KERNELS[name], X, y).slopes(theta, rows, w, 0.1)
-    monkeypatch.setattr("smaller.scaled.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("smaller.objective.scaled.BLOCK_BYTES", 2000)
     objective = posed(KERNELS[name], sparse.csr_array(X), y)
     assert sparse.issparse(objective.X)
     for found, expected in zip(objective.slopes(theta, rows, w, 0.1), dense, strict=True):
@@ -203,7 +202,7 @@ def test_a_fit_that_gives_everything_up_is_tried_again_from_nearer_to_zero(monke
     X, y = curved(200, p=8)
     model = JCFO(2.0, 300.0).fit(X, y)
     assert_array_equal(model.get_support(indices=True), [0, 1])
-    monkeypatch.setattr("smaller.jcfo.NEARER", 1.0)
+    monkeypatch.setattr("smaller.models.jcfo.NEARER", 1.0)
     with pytest.warns(EmptyModelWarning):
         assert JCFO(2.0, 300.0).fit(X, y).objective_ > model.objective_ + 10
 

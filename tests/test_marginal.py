@@ -17,12 +17,13 @@ from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning, Status
 from smaller.likelihoods import Gaussian
-from smaller.objective import Posterior
-from smaller.posterior_evidence import marginal_evidence, ridge_evidence
+from smaller.objective.posterior import Posterior
 from smaller.priors import Normal
-from smaller.solvers import marginal, null_point
-from smaller.solvers.marginal import criterion, fixed_point, representative, size, steepest
-from smaller.solvers.newton import newton
+from smaller.solvers import null_point
+from smaller.solvers.l1 import integrated as marginal
+from smaller.solvers.l1.integrated import criterion, fixed_point, representative, size, steepest
+from smaller.solvers.l1.newton import newton
+from smaller.solvers.ridge_evidence import marginal_evidence, ridge_evidence
 from smaller.solvers.smooth import smooth
 
 

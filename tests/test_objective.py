@@ -7,10 +7,10 @@ from scipy.optimize import minimize
 
 from smaller.design import as_design
 from smaller.likelihoods import Gaussian, Multinomial
-from smaller.objective import Posterior
+from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
-from smaller.solvers.newton import newton
-from smaller.solvers.path import null_point
+from smaller.solvers.l1.newton import newton
+from smaller.solvers.l1.warm_path import null_point
 from smaller.solvers.smooth import settle
 
 LIKELIHOODS = {"symmetric": Multinomial(False), "reference": Multinomial(True), "gaussian": Gaussian(0.7)}

@@ -31,7 +31,7 @@ from smaller import (
 )
 from smaller.basis import Kernel
 from smaller.decision import PriorShift, estimate_priors, risk_coverage
-from smaller.ranking import candidates, cross_validated
+from smaller.tuning.ranking import candidates, cross_validated
 
 X, CODES = clusters(n=150, p=4)
 NAMES = np.array(["red", "green", "blue"])

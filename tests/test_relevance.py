@@ -15,15 +15,15 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import smaller.estimator
+import smaller.models.base
 from smaller import SMLR, RVMClassifier, RVMRegressor, datasets, tune_width
 from smaller.basis import Kernel
 from smaller.design import LazyDesign, as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
-from smaller.evidence import Evidence
-from smaller.laplace import LaplaceEvidence
-from smaller.solvers import evidence as regression
-from smaller.solvers import laplace
+from smaller.objective.evidence import Evidence
+from smaller.objective.laplace_evidence import LaplaceEvidence
+from smaller.solvers.type2 import sequential as regression
+from smaller.solvers.type2 import sequential_laplace as laplace
 
 
 def sinc(n=100, seed=0, noise=0.1):
@@ -290,7 +290,7 @@ def test_columns_computed_when_needed_give_the_same_model(monkeypatch):
     labels = (y > 0.1).astype(int)
     kept = [RVMRegressor().fit(X, y), RVMClassifier().fit(X, labels)]
     monkeypatch.setattr(smaller.estimator, "LAZY_BYTES", 0)
-    monkeypatch.setattr("smaller.design.lazy.BLOCK_BYTES", 2**15)
+    monkeypatch.setattr("smaller.design.computed.BLOCK_BYTES", 2**15)
     made = []
     monkeypatch.setattr(smaller.estimator, "LazyDesign", lambda *given: made.append(LazyDesign(*given)) or made[-1])
     lazy = [RVMRegressor().fit(X, y), RVMClassifier().fit(X, labels)]

@@ -35,7 +35,7 @@ from smaller import (
     training_path,
 )
 from smaller.decision import PriorShift, Rejecting
-from smaller.strengths import path_of
+from smaller.tuning.training_path import path_of
 
 X, CODES = clusters(n=240, p=6)
 NAMES = ["first", "second", "third", "<b>fourth</b>", "fifth", 'six "th"']

@@ -15,10 +15,10 @@ from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import Status
 from smaller.likelihoods import Gaussian, Multinomial
-from smaller.objective import Posterior
+from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
 from smaller.solvers import SOLVERS
-from smaller.solvers.path import null_point, solve_path
+from smaller.solvers.l1.warm_path import null_point, solve_path
 
 
 def draw(seed, copies=True):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
-from smaller.synthetic import DESIGNS, make_gaussians, make_sinc, make_sparse_linear, make_tibshirani
+from smaller.data.synthetic import DESIGNS, make_gaussians, make_sinc, make_sparse_linear, make_tibshirani
 
 MAKERS = [make_sinc, make_gaussians, make_tibshirani, lambda **seed: make_sparse_linear(20, [1, 0], **seed)]
 

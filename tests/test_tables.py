@@ -56,7 +56,7 @@ def test_a_word_for_a_missing_value_does_not_make_categories_of_numbers(word):
 
 def test_a_new_file_is_read_alike_with_any_of_these_words(monkeypatch):
     columns = read_table(written(dose=VALUES), target="y", impute=True).columns
-    monkeypatch.setattr("smaller.tables.frames.PORTION", 7)
+    monkeypatch.setattr("smaller.data.tables.frames.PORTION", 7)
     found = read_table(written(dose=with_words(["?", "n.a."])), columns=columns)
     assert found.X[3, 0] == found.X[17, 0] == np.median(VALUES)
     with pytest.raises(ValueError, match=r"have text now: 'dose' \(such as 'wide'"):
@@ -97,7 +97,7 @@ def commas(values):
 
 @pytest.mark.parametrize("separator", [";", ",", "\t"])
 def test_numbers_with_decimal_commas_are_numbers(separator, monkeypatch):
-    monkeypatch.setattr("smaller.tables.frames.PORTION", 9)
+    monkeypatch.setattr("smaller.data.tables.frames.PORTION", 9)
     found = read_table(written(separator, size=commas(VALUES), other=commas(VALUES.round())), target="y")
     assert found.columns.inputs == ["size", "other", "plain"]
     np.testing.assert_array_equal(found.X, np.column_stack([VALUES, VALUES.round(), VALUES[::-1]]))
@@ -243,8 +243,8 @@ def test_the_command_says_what_columns_were_read_as_and_keeps_it_in_the_model(ca
 
 
 def test_many_different_texts_are_counted_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr("smaller.tables.kinds.TEXTS_KEPT", 25)
-    monkeypatch.setattr("smaller.tables.learning.CATEGORIES", 20)
+    monkeypatch.setattr("smaller.data.tables.kinds.TEXTS_KEPT", 25)
+    monkeypatch.setattr("smaller.data.tables.learning.CATEGORIES", 20)
     with pytest.raises(ValueError, match=r"'name' \(more than 25 different texts in 60 rows"):
         read_table(written(name=[f"person {i}" for i in range(N)]), target="y")
     found = read_table(written(";", size=commas(VALUES)), target="y")  # more different numbers than are remembered

@@ -25,7 +25,7 @@ from experiments.figueiredo2003 import pictures
 from experiments.harness import Part, Report
 from smaller import JeffreysClassifier, JeffreysRegressor, datasets
 from smaller.basis import Kernel
-from smaller.synthetic import DESIGNS, make_gaussians, make_sinc, make_sparse_linear, make_tibshirani
+from smaller.data.synthetic import DESIGNS, make_gaussians, make_sinc, make_sparse_linear, make_tibshirani
 
 HERE = Path(__file__).parent
 WIDTHS = 2.0 ** np.arange(-8, 3, 2)  # times 1 / (number of features): the kernel's gamma

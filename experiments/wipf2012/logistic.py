@@ -21,7 +21,7 @@ from experiments.harness import Report
 from smaller import RVMClassifier, TypeIIClassifier, datasets
 from smaller.basis import Kernel
 from smaller.design import as_design
-from smaller.laplace import LaplaceEvidence
+from smaller.objective.laplace_evidence import LaplaceEvidence
 
 WIDTHS = 2.0 ** np.arange(-8, 3, 2)  # times 1 / (number of features): the kernel's gamma
 SPLITS = 5  # the first ones, where a set has more

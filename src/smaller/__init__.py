@@ -1,23 +1,22 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
-__version__ = "0.2.0.dev0"
-
 from . import bounds, decision
-from .adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
-from .comparison import EvidenceSearch
-from .dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ._version import __version__
 from .export import to_c, to_onnx
-from .gated import JFSCL, LRVM
-from .jcfo import JCFO
-from .marginal import SBMLR
-from .multinomial import RMLR, SMLR
+from .models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
+from .models.jcfo import JCFO
+from .models.kernel_machines import JFSCL, LRVM
+from .models.multinomial import RMLR, SMLR
+from .models.rvm import RVMClassifier, RVMRegressor
+from .models.sbmlr import SBMLR
+from .models.sparsest import SparseSolution, maximally_sparse
+from .models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from .persist import load, save
-from .recovery import SparseSolution, maximally_sparse
-from .relevance import RVMClassifier, RVMRegressor
 from .report import report
-from .strengths import laplace_path, training_path
-from .tuning import SMLRCV, Path, path
-from .widths import tune_width
+from .tuning.evidence_search import EvidenceSearch
+from .tuning.kernel_width import tune_width
+from .tuning.path import SMLRCV, Path, path
+from .tuning.training_path import laplace_path, training_path
 
 __all__ = [
     "JCFO",

@@ -14,8 +14,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..basis import Linear, Polynomial
-from ..encoding import penalty_factors
-from ..multinomial import RMLR, SparseMultinomialModel
+from ..models.multinomial import RMLR, SparseMultinomialModel
+from ..models.targets import penalty_factors
 from .gibbs import LaplacePosterior
 
 FIXED_BASES = (Linear, Polynomial)  # functions of an input alone

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from .. import __version__
+from .._version import __version__
 from ..errors import choose
-from ..ranking import CLASSIFICATION, REGRESSION
+from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from .terminal import say
 
 app = typer.Typer(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ..ranking import CLASSIFICATION, REGRESSION
+from ..tuning.ranking import CLASSIFICATION, REGRESSION
 
 
 def option(help: str, *flags: str, **more: Any) -> Any:

@@ -10,11 +10,11 @@ import typer
 
 from .. import decision
 from ..atomic import replacing
-from ..ranking import CLASSIFICATION, NAMES, REGRESSION, Settings, mean_and_deviation, target_for
+from ..data.tables import FRAMES
+from ..data.tables.formulas import write_csv
 from ..report import Report
 from ..report import facts as facts_of
-from ..tables import FRAMES
-from ..tables.formulas import write_csv
+from ..tuning.ranking import CLASSIFICATION, NAMES, REGRESSION, Settings, mean_and_deviation, target_for
 from . import models, options
 from .application import app, check_place, check_task
 from .arguments import (

@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from .. import persist
+from ..data.tables import Columns, Table, read_table
 from ..errors import ModelFileError, choose
-from ..ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
 from ..report.paths import worth_a_path
-from ..strengths import training_path
-from ..tables import Columns, Table, read_table
+from ..tuning.ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
+from ..tuning.training_path import training_path
 from .terminal import say, working
 
 SPARSE_BELOW = 0.1  # of the weights: fewer are saved as a sparse matrix

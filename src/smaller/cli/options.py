@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..tables.formulas import unescaped
+from ..data.tables.formulas import unescaped
 
 
 def label_of(text: str, classes: np.ndarray):

@@ -11,13 +11,13 @@ import typer
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from .. import datasets
 from ..atomic import replacing
+from ..data import datasets
+from ..data.tables import Columns, Table
+from ..data.tables.formulas import write_csv
 from ..errors import choose
-from ..ranking import Settings
 from ..report import Report
-from ..tables import Columns, Table
-from ..tables.formulas import write_csv
+from ..tuning.ranking import Settings
 from . import models
 from .application import app, check_place
 from .arguments import option

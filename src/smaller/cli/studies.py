@@ -10,8 +10,10 @@ import typer
 
 from .. import bounds
 from ..atomic import replacing
+from ..data.tables.formulas import write_csv
 from ..errors import choose
-from ..ranking import (
+from ..tuning.path import path as strength_path
+from ..tuning.ranking import (
     CLASSIFICATION,
     TARGETS,
     Score,
@@ -23,9 +25,7 @@ from ..ranking import (
     target_for,
     task_of,
 )
-from ..strengths import laplace_path
-from ..tables.formulas import write_csv
-from ..tuning import path as strength_path
+from ..tuning.training_path import laplace_path
 from . import models
 from .application import app, check_place, check_task
 from .arguments import (

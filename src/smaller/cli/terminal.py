@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table as Grid
 
 from .. import progress
-from ..ranking import REGRESSION
+from ..tuning.ranking import REGRESSION
 
 WIDE = 200  # characters of a table that goes to a file or to another program
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import checks
 from .cost_sensitive import Rejectable
 from .costs import Decisions, at_least, most_probable
-from .heldout import HeldOut, held_out
+from .held_out import HeldOut, held_out
 from .prior_shift import prior_ratio
 from .rejection import curve, for_error, for_rate
 from .wrapper import Wrapper, thawed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from scipy.sparse import issparse
 
-from .accelerated import AcceleratedDesign
-from .columns import Design, Moments
+from .base import Design, Moments
+from .computed import LazyDesign
 from .dense import DenseDesign
-from .lazy import LazyDesign
+from .device import AcceleratedDesign
 from .namespace import follow, host, namespace, on_device, precision
 from .sparse import SparseDesign
 

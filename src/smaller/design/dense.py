@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import _core
-from .columns import Design
+from .base import Design
 
 BLOCK_BYTES = 2**23
 WHOLE_BYTES = 2**25  # of a matrix whose products are not worth their cutting into blocks

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .columns import Design
+from .base import Design
 
 LARGE_BYTES = 2**26  # a matrix by rows that is larger is not turned into one by columns
 SMALL = 2**14  # entries, stored or not, of a matrix that is multiplied as a dense one

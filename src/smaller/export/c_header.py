@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PAIRWISE, PROBIT, SOFTMAX, Plan, Products, plan_of
 
 WIDE = 100  # characters of a line of numbers

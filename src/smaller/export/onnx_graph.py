@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.special import erfcx
 
-from .. import __version__
+from .._version import __version__
 from ..errors import choose
 from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PAIRWISE, PROBIT, Plan, Products, plan_of
 

@@ -20,13 +20,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from ..adaptive import AdaptiveRegressor, JeffreysClassifier
 from ..basis import Kernel, Linear, Polynomial, Precomputed
-from ..dualspace import TypeIIClassifier
-from ..multinomial import MultinomialModel
-from ..regression import VarianceModel
-from ..relevance import RVMClassifier
-from ..selecting import input_names
+from ..models.adaptive import AdaptiveRegressor, JeffreysClassifier
+from ..models.multinomial import MultinomialModel
+from ..models.regression import VarianceModel
+from ..models.rvm import RVMClassifier
+from ..models.selector import input_names
+from ..models.type12 import TypeIIClassifier
 
 
 class Products(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from ..atomic import replacing
 from ..errors import ModelFileError
 from .reading import LaterFormatError, Reader

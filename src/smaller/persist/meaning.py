@@ -17,17 +17,17 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.frozen import FrozenEstimator
 
-from ..adaptive import JeffreysClassifier
 from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Precomputed, Standardized
-from ..comparison import EvidenceSearch
 from ..decision import CostSensitive, PriorShift, Rejecting
 from ..decision.wrapper import Wrapper, thawed
-from ..dualspace import TypeIIClassifier
-from ..estimator import ClassificationModel, Estimator
-from ..gated import JFSCL
-from ..jcfo import JCFO
-from ..regression import RegressionModel, VarianceModel
-from ..relevance import RVMClassifier
+from ..models.adaptive import JeffreysClassifier
+from ..models.base import ClassificationModel, Estimator
+from ..models.jcfo import JCFO
+from ..models.kernel_machines import JFSCL
+from ..models.regression import RegressionModel, VarianceModel
+from ..models.rvm import RVMClassifier
+from ..models.type12 import TypeIIClassifier
+from ..tuning.evidence_search import EvidenceSearch
 
 Sizes = Mapping[str, Any]
 ASYMMETRY = 1e-6  # of a covariance, relative to its largest variance

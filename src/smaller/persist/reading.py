@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import __version__
+from .._version import __version__
 from .meaning import FieldError, check
 from .registry import (
     DIMENSIONS,

@@ -10,20 +10,20 @@ from sklearn import model_selection
 from sklearn.frozen import FrozenEstimator
 
 from .. import basis
-from ..adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
-from ..comparison import EvidenceSearch
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
-from ..decision.heldout import HeldOut
-from ..dualspace import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
-from ..gated import JFSCL, LRVM
-from ..jcfo import JCFO
-from ..marginal import SBMLR
-from ..multinomial import RMLR, SMLR
+from ..decision.held_out import HeldOut
+from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
+from ..models.jcfo import JCFO
+from ..models.kernel_machines import JFSCL, LRVM
+from ..models.multinomial import RMLR, SMLR
+from ..models.rvm import RVMClassifier, RVMRegressor
+from ..models.sbmlr import SBMLR
+from ..models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from ..priors import Jeffreys, Power, Student
-from ..relevance import RVMClassifier, RVMRegressor
 from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step
-from ..tuning import SMLRCV, Path
+from ..tuning.evidence_search import EvidenceSearch
+from ..tuning.path import SMLRCV, Path
 
 FORMAT, VERSION = "smaller model", 1
 LARGEST_HEADER = 1 << 28  # bytes

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..design import as_design
-from ..ranking import Score
-from ..selecting import input_names
-from ..strengths import path_of, strength_of
-from ..tuning import Path, path
+from ..models.selector import input_names
+from ..tuning.path import Path, path
+from ..tuning.ranking import Score
+from ..tuning.training_path import path_of, strength_of
 from .display import COLOURS, GREY, Display
 
 STYLES = ["-", "--", ":", "-."]  # of the classes

@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 from ..atomic import replacing
-from ..ranking import REGRESSION
+from ..tuning.ranking import REGRESSION
 from .charts import charts
 from .facts import facts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ranking import CLASSIFICATION, REGRESSION
+from ..tuning.ranking import CLASSIFICATION, REGRESSION
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark ones first.
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]

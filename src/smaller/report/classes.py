@@ -8,10 +8,10 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from .. import bounds, decision
-from ..adaptive import JeffreysClassifier
-from ..encoding import one_hot
 from ..likelihoods import Probit
-from ..ranking import calibration, calibration_error
+from ..models.adaptive import JeffreysClassifier
+from ..models.targets import one_hot
+from ..tuning.ranking import calibration, calibration_error
 from .intervals import exact_interval
 
 POINTS = 200  # of the risk-coverage curve

@@ -10,9 +10,9 @@ import scipy
 import sklearn
 from scipy import sparse
 
-from .. import __version__
-from ..ranking import CLASSIFICATION, REGRESSION
-from ..selecting import input_names
+from .._version import __version__
+from ..models.selector import input_names
+from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from . import classes, numbers
 from .certificate import certificate
 from .kept import kept

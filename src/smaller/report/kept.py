@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..design import as_design
-from ..ranking import what_is_kept
+from ..tuning.ranking import what_is_kept
 
 LISTED = 60  # weights shown
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
-from ..ranking import coverage, density_losses, mean_and_deviation
+from ..tuning.ranking import coverage, density_losses, mean_and_deviation
 from .intervals import exact_interval
 
 LEVELS = np.linspace(0.01, 0.99, 99)  # of intervals

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ranking import what_is_kept
-from ..strengths import ON_PATH, strength_of, training_path, with_model
-from ..tuning import Path
+from ..tuning.path import Path
+from ..tuning.ranking import what_is_kept
+from ..tuning.training_path import ON_PATH, strength_of, training_path, with_model
 from .kept import deviations, label_of
 
 CURVES = 8  # columns drawn: as many as there are colours to tell apart

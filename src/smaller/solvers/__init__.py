@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from . import bound, componentwise, newton
-from .begin import begin
-from .lasso import em, screened_noise, universal_strength
-from .path import null_point, solve_path
-from .reweighted import Spread, reweighted, spread
-from .ridge import Ridge, Start, stretched
-from .scalings import scalings
+from .l1 import bound, componentwise, newton
+from .l1.start import begin
+from .l1.warm_path import null_point, solve_path
 from .solution import Solution, Step, Trail
+from .type1.reweighted import Spread, reweighted, spread
+from .type1.ridge_start import Ridge, Start, stretched
+from .type1.scaled_lasso import em, screened_noise, universal_strength
+from .type1.scalings import scalings
 
 # Each with the iterations it may take by default, as it counts them.
 SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {

@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from ..design import host
 from ..likelihoods import Multinomial
-from ..objective import Posterior
+from ..objective.posterior import Posterior
 
 # A probability this near to 0 is where a diverging fit and an honest one start to differ.
 SUSPICIOUS = 1e-7

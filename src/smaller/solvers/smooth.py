@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..errors import Status
 from ..likelihoods import Multinomial
-from ..objective import FREE_TOLERANCE, NEGLIGIBLE, Point, Posterior
+from ..objective.posterior import FREE_TOLERANCE, NEGLIGIBLE, Point, Posterior
 from .solution import History, Solution
 
 # Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Status
-from ..objective import Point, Posterior
+from ..objective.posterior import Point, Posterior
 from .separation import separates
 
 

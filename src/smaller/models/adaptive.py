@@ -1,0 +1,381 @@
+"""Adaptive sparseness: regression and probit classification with Laplace and Jeffreys priors (Figueiredo 2003)."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..errors import Status
+from ..likelihoods import Gaussian, Probit
+from ..objective.posterior import MixturePosterior
+from ..priors import JeffreysMixture
+from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
+from ..solvers.type1.reweighted import reweighted
+from ..solvers.type1.scaled_lasso import laplace
+from .base import ProbitModel, Sample
+from .regression import RegressionModel, score_variance
+from .selector import Selector
+from .targets import centred_offset, prediction_offset
+
+POSITIVE = Interval(Real, 0, None, closed="neither")
+SHARED: dict = {
+    "basis": [str, object],
+    "fit_intercept": ["boolean"],
+    "tol": [POSITIVE],
+    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+}
+EM_STEPS = 10_000
+ROUGH = 1e-4  # how well the first of two fits is done
+
+# A start that spends more of the degrees of freedom than this leaves too few to measure the noise.
+HALF = 0.5
+
+
+class AdaptiveRegressor(Selector, RegressionModel):
+    """What the two regressors share: adopting weights, noise and covariance."""
+
+    noise: Any
+    tol: float
+    max_iter: int | None
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight, offset):
+        sample = self._sample(X, y, sample_weight, offset, self._target)
+        solution = self._solve(sample)
+        d, W = sample.design.d, solution.weights[:, 0]
+        self._keep(sample, W[:d].copy(), float(W[d]) if sample.design.intercept else 0.0)
+        noise, gamma = float(solution.extra["noise"]), solution.extra["gamma"]
+        if noise > 0:
+            self._know(noise, spread(sample.design, sample.weight / noise, gamma, self.support_))
+        else:  # a constant target
+            self._know(0.0, Spread(np.zeros((0, 0)), np.zeros(0), 0.0))
+        self._tell([solution], self.tol)
+        return self
+
+    def _solve(self, sample: Sample) -> Solution:
+        """The solution; among its extras are the noise, and gamma, the prior variances of the weights kept."""
+        raise NotImplementedError
+
+
+class LaplaceRegressor(AdaptiveRegressor):
+    """Linear regression with a Laplace prior: the lasso, with the noise learned and the strength free of units.
+
+    Minimises, over w (and b, which is never penalised), ::
+
+        sum_i s_i (y_i - F_i)^2 / (2 noise) + lam sum_j u_j |w_j|,   F = Phi w + b,
+
+    with ``noise = sum_i s_i (y_i - F_i)^2 / sum_i s_i`` unless it is given (Figueiredo 2003, where lam is the square
+    root of gamma). With ``standardize=True`` the unit is ``u_j = (standard deviation of column j) / sqrt(noise)``: then
+    lam has no unit, and weights and noise together solve a convex problem, the scaled lasso (Sun and Zhang 2012). With
+    False ``u_j = 1`` as in the paper. The fit ends with a duality gap for the weights at the noise found.
+
+    Parameters
+    ----------
+    lam : "universal" or float, default="universal"
+        Strength of the prior. "universal" is ``sqrt(2 n log d)`` for n samples (their weights summed) and d columns, at
+        which pure noise keeps no column; it needs standardised units. Predictions are often best at a fraction of it.
+    noise : "learn" or float, default="learn"
+        Variance of the noise.
+    basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
+        What the weights belong to; see :mod:`smaller.basis`.
+    solver : {"newton", "em"}, default="newton"
+        Both reach the same certified optimum; "em" is the algorithm of the paper.
+    fit_intercept : bool, default=True
+    standardize : bool, default=True
+        Measure the prior in units of each column's standard deviation and of the noise's; ``coef_`` stays in units of
+        the data.
+    tol : float, default=1e-6
+        Relative duality gap at which the fit is done, and relative change of the noise.
+    max_iter : int, default=None
+        Iterations for the weights at one noise; None is the solver's own limit.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_columns,)
+    intercept_ : float
+    lam_ : float
+        The strength used.
+    noise_ : float
+        Variance of the noise, learned or given.
+    support_ : ndarray
+        Columns of the basis with a non-zero weight.
+    relevance_vectors_ : ndarray or sparse array
+        On a kernel basis, the centres with a non-zero weight.
+    covariance_ : ndarray of shape (n_kept, n_kept)
+        Of the kept weights: that of the normal distribution they have given the variances that EM expects.
+    center_, center_variance_
+        Weighted means of the kept columns, and the variance of the prediction there.
+    dual_gap_ : float
+        Relative duality gap of the weights at ``noise_``.
+    violation_ : float
+        Largest violation of the optimality conditions, or relative change of the noise that is left.
+    objective_, n_iter_, status_, history_
+        As in :class:`SMLR`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from smaller import LaplaceRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LaplaceRegressor(lam=20.0).fit(X, y)
+    >>> model.support_.tolist(), bool(model.dual_gap_ <= 1e-6)
+    ([1, 2, 3, 4, 6, 8, 9], True)
+    >>> mean, std = model.predict(X[:1], return_std=True)
+    >>> print(f"{mean[0]:.0f} +- {std[0]:.0f}")
+    202 +- 54
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **SHARED,
+        "lam": [StrOptions({"universal"}), POSITIVE],
+        "noise": [StrOptions({"learn"}), POSITIVE],
+        "solver": [StrOptions({"newton", "em"})],
+        "standardize": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        lam="universal",
+        *,
+        noise="learn",
+        basis="linear",
+        solver="newton",
+        fit_intercept=True,
+        standardize=True,
+        tol=1e-6,
+        max_iter=None,
+    ):
+        self.lam = lam
+        self.noise = noise
+        self.basis = basis
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _solve(self, sample: Sample) -> Solution:
+        self.lam_ = self._strength(sample)
+        scale = self._scale(sample) if self.standardize else None
+        noise = None if self.noise == "learn" else self.noise
+        solver, steps = (em, EM_STEPS) if self.solver == "em" else SOLVERS["newton"]
+        data = sample.design, sample.y, sample.weight
+        solution = laplace(*data, self.lam_, scale, noise, solver, self.tol, self.max_iter or steps)
+        self.dual_gap_ = solution.gap
+        return solution
+
+    def _strength(self, sample: Sample) -> float:
+        if self.lam != "universal":
+            return float(self.lam)
+        if not self.standardize:
+            raise ValueError("lam='universal' is a strength in standardised units; give a number, or standardize=True.")
+        return universal_strength(sample.weight.sum(), sample.design.d)
+
+
+class JeffreysRegressor(AdaptiveRegressor):
+    """Sparse linear regression without a parameter to choose: Jeffreys' prior on the variance of every weight.
+
+    Finds, from a start that is part of its definition, a local minimum over the surviving weights of ::
+
+        sum_i s_i (y_i - F_i)^2 / (2 noise) + S/2 log noise + sum_j log |w_j|,   F = Phi w + b,   S = sum_i s_i,
+
+    by the EM algorithm of Figueiredo (2003). A weight that reaches zero stays there: zero has infinite density, so that
+    there is no global optimum to be certified, and "converged" means stationary on the survivors. On orthogonal columns
+    a weight survives if it is at least two standard errors from zero. Rescaling y or a column changes nothing else.
+
+    The start is least squares where that is well posed and leaves at least half of the degrees of freedom for the
+    noise, and otherwise the ridge regression of the largest evidence on standardised columns. If that spends more than
+    half of them, its residuals say nothing of the noise: a first fit takes the noise from least squares on the columns
+    that a scaled lasso of strength ``sqrt(n log d)`` keeps, and from where that ends the noise is learned.
+
+    Parameters
+    ----------
+    noise : "learn" or float, default="learn"
+        Variance of the noise.
+    basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
+        What the weights belong to; see :mod:`smaller.basis`.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-6
+        Largest relative violation of stationarity, ``|w_j dloss/dw_j + 1|``, at which the fit is done.
+    max_iter : int, default=None
+        EM steps; None is 10000.
+
+    Attributes
+    ----------
+    coef_, intercept_, noise_, support_, relevance_vectors_, covariance_, center_, center_variance_
+        As in :class:`LaplaceRegressor`.
+    violation_ : float
+        Largest relative violation of stationarity on the survivors.
+    objective_ : float
+        On the survivors.
+    n_iter_ : int
+    status_ : str
+        "collapsed" where the noise went to 0, because the data are fitted exactly.
+    history_ : list
+        Objective (a pruned weight counts with its last value, so that it never rises), violation, survivors, seconds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from smaller import JeffreysRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = JeffreysRegressor().fit(X, y)
+    >>> print(len(model.support_), "of 10 inputs kept, R2", round(model.score(X, y), 2))
+    6 of 10 inputs kept, R2 0.51
+    """
+
+    _parameter_constraints: ClassVar[dict] = {**SHARED, "noise": [StrOptions({"learn"}), POSITIVE]}
+
+    def __init__(self, *, noise="learn", basis="linear", fit_intercept=True, tol=1e-6, max_iter=None):
+        self.noise = noise
+        self.basis = basis
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _solve(self, sample: Sample) -> Solution:
+        """In units of the target and of the columns, which the objective does not depend on but for a constant."""
+        center = sample.weight @ sample.y / sample.weight.sum() * sample.design.intercept
+        size = float(np.abs(sample.y - center).max())
+        unit, columns = 2.0 ** round(np.log2(size)) if size > 0 else 1.0, self._scale(sample)
+        sample, learn, steps = sample._replace(y=sample.y / unit), self.noise == "learn", self.max_iter or EM_STEPS
+        objective = _jeffreys(sample, 1.0 if learn else self.noise / unit**2, learn, columns)
+        start = Ridge(objective).start(sample.y)
+        if learn and start.spent > HALF:
+            known = _jeffreys(sample, screened_noise(objective), False, columns)
+            first = reweighted(known, start, ROUGH, steps)
+            start = Start(first.extra["rows"], first.weights[first.extra["rows"], 0], float(first.extra["b"]))
+        solution = reweighted(objective, start, self.tol, steps)
+        if learn and objective.size == 0:
+            solution = solution._replace(status=Status.CONVERGED)
+            solution.extra["noise"] = 0.0
+
+        def shift(rows: np.ndarray) -> float:
+            """What the units add to the objective of these weights."""
+            return float(objective.total * np.log(unit) + np.log(unit / columns[rows]).sum())
+
+        extra, began = solution.extra, shift(start.rows)
+        return solution._replace(
+            weights=unit * solution.weights,
+            objective=solution.objective + shift(extra["rows"]),
+            history=[step._replace(objective=step.objective + began) for step in solution.history],
+            extra={**extra, "noise": extra["noise"] * unit**2, "gamma": extra["gamma"] * unit**2},
+        )
+
+
+class JeffreysClassifier(Selector, ProbitModel):
+    """Sparse probit classification without a parameter to choose: Jeffreys' prior on the variance of every weight.
+
+    Finds, from a start that is part of its definition, a local minimum over the surviving weights of ::
+
+        - sum_i s_i log Phi(t_i F_i) + sum_j log |w_j|,   F = phi w + b,   t = +-1,
+
+    Phi the normal distribution function, by the EM algorithm of Figueiredo (2003). The start is the least-squares fit
+    of the labels +-1, or their ridge regression of the largest evidence, stretched by the factor (at most 10) of the
+    largest likelihood. More than two classes are one against the rest each, their probabilities divided by their sum.
+    Probabilities are moderated: a score of variance v counts as ``score / sqrt(1 + v)``, v from the normal
+    approximation around the mode on the surviving weights.
+
+    Parameters
+    ----------
+    basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
+        What the weights belong to; see :mod:`smaller.basis`.
+    class_weight : dict or "balanced", default=None
+        Multiplies the sample weights of each class.
+    fit_intercept : bool, default=True
+    tol : float, default=1e-6
+        Largest relative violation of stationarity, ``|w_j dloss/dw_j + 1|``, at which a fit is done.
+    max_iter : int, default=None
+        EM steps; None is 10000.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_columns) or (n_classes, n_columns)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    classes_ : ndarray
+    support_ : ndarray
+        Columns of the basis with a non-zero weight in any row of ``coef_``.
+    relevance_vectors_ : ndarray or sparse array
+        On a kernel basis, the centres with a non-zero weight.
+    covariance_ : ndarray of shape (n_rows, n_kept, n_kept)
+        Of the kept weights of each row of ``coef_``, 0 where a row has no weight.
+    center_, center_variance_ : ndarray of shape (n_rows, n_kept) and (n_rows,)
+        Weighted means of the kept columns, and the variance of the score there.
+    violation_, objective_, n_iter_, status_
+        Of the worst fit; the sum; of the longest fit; of the worst fit.
+    history_ : list
+        As in :class:`JeffreysRegressor`; a list of them if there are more than two classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from smaller import JeffreysClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = JeffreysClassifier().fit(X, y)
+    >>> print(len(model.support_), "of 30 inputs kept, accuracy", round(model.score(X, y), 3))
+    8 of 30 inputs kept, accuracy 0.979
+    """
+
+    _parameter_constraints: ClassVar[dict] = {**SHARED, "class_weight": [dict, StrOptions({"balanced"}), None]}
+
+    def __init__(self, *, basis="linear", class_weight=None, fit_intercept=True, tol=1e-6, max_iter=None):
+        self.basis = basis
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight, offset):
+        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
+        self.classes_ = classes
+        return self._adopt(sample, self._solve(sample, len(classes)))
+
+    def _solve(self, sample: Sample, m: int) -> list[Solution]:
+        """One fit for two classes, else one for each class against the rest; the start's factorisation is shared."""
+        positive = sample.y[:, None] == (np.arange(m) if m > 2 else np.array([1]))
+        shift = centred_offset(sample.offset, m, positive.shape[1])
+        solutions, ridge = [], None
+        for j, target in enumerate(positive.T):
+            offset = None if shift is None else shift[:, j]
+            objective = MixturePosterior(sample.design, target, Probit(), JeffreysMixture(), sample.weight, offset)
+            ridge = ridge or Ridge(objective)
+            start = stretched(objective, ridge.start(2.0 * target - 1.0))
+            solutions.append(reweighted(objective, start, self.tol, self.max_iter or EM_STEPS))
+        return solutions
+
+    def _adopt(self, sample: Sample, solutions: list[Solution]):
+        d = sample.design.d
+        W = np.column_stack([solution.weights[:, 0] for solution in solutions])
+        self._keep(sample, W[:d].T.copy(), W[d].copy() if sample.design.intercept else np.zeros(W.shape[1]))
+        k, kept = len(solutions), len(self.support_)
+        self.covariance_, self.center_ = np.zeros((k, kept, kept)), np.zeros((k, kept))
+        self.center_variance_ = np.zeros(k)
+        for j, solution in enumerate(solutions):
+            rows, omega = solution.extra["rows"], solution.extra["omega"]
+            at = np.searchsorted(self.support_, rows)
+            own = spread(sample.design, omega, solution.extra["gamma"], rows)
+            self.covariance_[j][np.ix_(at, at)], self.center_[j, at] = own.covariance, own.center
+            self.center_variance_[j] = own.level
+        self._tell(solutions, self.tol)
+        return self
+
+    def decision_function(self, X, offset=None) -> np.ndarray:
+        """Moderated scores: those of the second class, (n_samples,), or one column for each class against the rest."""
+        Phi = self._columns(X)
+        F = self._scores_of(Phi)
+        if offset is not None:
+            F = F + prediction_offset(offset, *F.shape)
+        about = zip(self.covariance_, self.center_, self.center_variance_, strict=True)
+        variance = np.column_stack([score_variance(Phi, *each) for each in about])
+        F /= np.sqrt(1.0 + variance)
+        return F[:, 0] if F.shape[1] == 1 else F
+
+
+def _jeffreys(sample: Sample, noise: float, learn: bool, columns: np.ndarray) -> MixturePosterior:
+    prior = JeffreysMixture(columns)
+    return MixturePosterior(sample.design, sample.y, Gaussian(noise), prior, sample.weight, learn=learn)

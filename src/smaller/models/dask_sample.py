@@ -1,0 +1,74 @@
+"""From Dask collections to a problem: blocks cut alike, labels found, columns measured, the objective posed."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..basis import Linear, Polynomial
+from ..rows.dask.block import Task
+from ..rows.dask.collections import is_frame, label_blocks, row_blocks
+from ..rows.dask.measuring import Labels, Moments, find_labels, find_moments, join_labels, join_moments
+from ..rows.dask.passes import Passes
+from ..rows.dask.summed import Blocks
+from .targets import centred_offset, class_weights, encode
+
+DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # at most, for a first guess on the client
+LEAST_PER_CLASS = 20
+
+
+class LazySample(NamedTuple):
+    """Checked training data that stay where they are."""
+
+    basis: Any  # fitted
+    design: Blocks
+    weight: np.ndarray  # their sum, (1,)
+    classes: np.ndarray
+    class_weight: np.ndarray  # total weight of each class, (m,)
+    task: Task
+    offset: bool
+
+
+def pose(X, y, sample_weight, offset, basis, class_weight, reference: bool, intercept: bool) -> LazySample:
+    """One look at the labels and one pass over X, after which its columns are known by their moments."""
+    if not isinstance(basis, Linear | Polynomial):
+        raise ValueError(
+            f"A {type(basis).__name__} basis needs all rows in one place, which Dask collections are not; use "
+            "basis='linear' or 'quadratic', or give a NumPy array of a sample."
+        )
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    blocks = row_blocks(X, y, sample_weight, offset)
+    # Labels are found without reading X.
+    found = Passes(label_blocks(blocks, y, sample_weight)).total(find_labels, join_labels, None)
+    passes = Passes(blocks)
+    if not len(found.classes):
+        raise ValueError("There is no sample of positive weight; at least one is needed.")
+    classes, codes = encode(found.classes)
+    factor = class_weights(class_weight, classes, codes, found.weight)
+    m = len(classes)
+    k = 1 if m == 2 else m - reference
+    basis.fit(np.empty((1, int(X.shape[1])), dtype=_dtype(X)), np.ones(1))
+    task = Task(basis, classes, factor, k, partial(centred_offset, m=m, k=k))
+    share = _share(found, 1 if sparse.issparse(getattr(X, "_meta", None)) else basis.n_columns_)
+    moments: Moments = passes.total(find_moments, join_moments, task._replace(share=share))
+    design = Blocks(passes, moments, found.rows, intercept)
+    return LazySample(
+        basis, design, np.array([moments.total]), classes, found.weight * factor, task, offset is not None
+    )
+
+
+def _share(found: Labels, columns: int) -> np.ndarray | None:
+    """Of the rows of each class that are drawn for a first guess: as many of each class as there is room for."""
+    rows = min(DRAWN_ROWS, DRAWN_BYTES // (8 * max(1, columns)), found.rows // 4)
+    if rows < LEAST_PER_CLASS * len(found.classes):
+        return None
+    return np.minimum(1.0, rows / len(found.classes) / found.number)
+
+
+def _dtype(X) -> np.dtype:
+    kinds = list(X.dtypes) if is_frame(X) else [X.dtype]
+    return np.dtype(np.float32) if all(kind == np.float32 for kind in kinds) else np.dtype(np.float64)

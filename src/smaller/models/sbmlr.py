@@ -1,0 +1,148 @@
+"""SBMLR: sparse multinomial logistic regression whose strength is integrated out, so that nothing is to be tuned."""
+
+from __future__ import annotations
+
+from functools import partial
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..errors import EmptyModelWarning, Status, choose, warn
+from ..objective.posterior import Posterior
+from ..rows.dask.summed import SummedPosterior
+from ..solvers import Solution
+from ..solvers.l1.integrated import MARGINAL, size
+from ..solvers.l1.newton_in_passes import newton, null_of
+from ..solvers.ridge_evidence import marginal_evidence
+from .multinomial import MultinomialModel, SparseMultinomialModel
+
+FIRST_START = 0.01  # of the largest useful strength, as in the paper's experiments
+FURTHER_STARTS = (0.3, 1e-4)
+
+
+class SBMLR(SparseMultinomialModel):
+    """Sparse Bayesian multinomial logistic regression: SMLR without a parameter to tune.
+
+    The strength of SMLR's Laplace prior is integrated out under a Jeffreys prior, which leaves, over W and b, ::
+
+        M(W, b) = sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + N log sum_jl c_jl |W_jl|,     F = Phi W + b,
+
+    N the number of non-zero weights (Cawley, Talbot & Girolami 2006, eq. 4). Its stationary points are those of SMLR
+    with ``lam = N / sum c |W|``. M is not convex: the answer depends on the start, and on data without any relation
+    all weights vanish. Such an empty model is legal; it predicts the class frequencies, and a warning explains it.
+
+    Parameters
+    ----------
+    basis, parametrization, penalty_factor, class_weight, fit_intercept
+        As in :class:`SMLR`. The intercept is not penalised (the paper has none, or a penalised one).
+    solver : {"fixed-point", "component-wise"}, default="fixed-point"
+        Certified L1 fits, warm-started, at strengths that follow ``N / sum c |W|``; or the paper's Newton steps on the
+        steepest single weight with the strength updated after each. From one start they end at the same point.
+    standardize : bool, default=True
+        Measure the prior in units of each column's standard deviation; ``coef_`` stays in units of the data.
+    n_init : int, default=1
+        Starting strengths. The first is a hundredth of the largest useful one; the fit with the greatest evidence is
+        kept, an empty one only where all are.
+    curvature : {"likelihood", "posterior"}, default="likelihood"
+        Hessian of ``evidence_``: the paper's, of the likelihood alone, or of all of M.
+    tol : float, default=1e-6
+        Relative change of the strength, and relative duality gap of the L1 problem, at which the fit is done.
+    max_iter : int, default=None
+        L1 fits from each start, or single steps; None is 200 fits, or 20 000 steps. The fits from one start read the
+        data at most ``50 + 5 max_iter`` times together, with at most 20 Newton steps each time; the last one has the
+        accuracy of ``tol`` at the strength reached by then.
+
+    Attributes
+    ----------
+    lam_ : float
+        The strength found: ``N / sum c |coef_|`` in the units of the prior (the paper's alpha). Where a weight asks for
+        a greater strength when it is there and for a smaller one when it is not, no strength is a fixed point:
+        ``status_`` is then "jump", ``lam_`` is where that happens, and N is one weight off.
+    evidence_ : float
+        Laplace's approximation of log p(D); greater is better. Compare bases or kernels by it.
+    coef_, intercept_, classes_, support_, relevance_vectors_, objective_
+        As in :class:`SMLR` at ``lam=lam_``.
+    dual_gap_, violation_, n_iter_, status_, history_
+        As in :class:`SMLR` at ``lam=lam_``; ``n_iter_`` counts L1 fits, or single steps.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from smaller import SBMLR
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = SBMLR().fit(X, y)
+    >>> print(f"lam {model.lam_:.2f}, {(model.coef_ != 0).sum()} of {model.coef_.size} weights kept")
+    lam 1.15, 15 of 39 weights kept
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{
+            name: MultinomialModel._parameter_constraints[name]
+            for name in ("basis", "parametrization", "penalty_factor", "class_weight", "fit_intercept", "standardize")
+        },
+        "solver": [StrOptions(set(MARGINAL))],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "curvature": [StrOptions({"likelihood", "posterior"})],
+        "tol": MultinomialModel._parameter_constraints["tol"],
+        "max_iter": MultinomialModel._parameter_constraints["max_iter"],
+    }
+
+    def __init__(
+        self,
+        *,
+        basis="linear",
+        parametrization="symmetric",
+        solver="fixed-point",
+        penalty_factor=None,
+        class_weight=None,
+        fit_intercept=True,
+        standardize=True,
+        n_init=1,
+        curvature="likelihood",
+        tol=1e-6,
+        max_iter=None,
+    ):
+        self.basis = basis
+        self.parametrization = parametrization
+        self.solver = solver
+        self.penalty_factor = penalty_factor
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.n_init = n_init
+        self.curvature = curvature
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _strengths(self) -> tuple[float, float]:
+        return 1.0, 0.0
+
+    def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
+        null = null_of(objective)
+        largest = objective.largest_strength(null) or 1.0
+        starts = largest * np.append(FIRST_START, np.geomspace(*FURTHER_STARTS, self.n_init - 1))
+        solver, iterations = MARGINAL[self.solver]
+        if isinstance(objective, SummedPosterior):
+            choose("With Dask input, solver", self.solver, ["fixed-point"])
+            solver = partial(solver, solve=newton)
+        fits = [solver(objective, null.W, self.tol, self.max_iter or iterations, lam) for lam in starts]
+        kept = [fit for fit in fits if size(objective, fit.weights).N]
+        if all(fit.status is Status.JUMP for fit in kept):  # no fixed point but the empty model, if that is better
+            kept.append(solver(objective, null.W, self.tol, 1, 2 * largest))
+        whole = self.curvature == "posterior"
+        evidences = [marginal_evidence(objective, fit.weights, fit.scores, whole) for fit in kept]
+        best = int(np.argmax(evidences))
+        return kept[best]._replace(extra={**kept[best].extra, "evidence": evidences[best]})
+
+    def _report(self, solutions: list[Solution], tol: float) -> None:
+        super()._report([solution for solution in solutions if solution.status is not Status.JUMP], tol)
+
+    def _tell_empty(self, objective: Posterior) -> None:
+        warn(
+            f"{type(self).__name__} kept no column, so that {self._without_columns(objective)}: as weights leave, the "
+            "strength that the rest ask for grew until none was left, which is how data without a relation to the "
+            "classes end. If there is one, other starts (n_init=5) or SMLRCV may find it.",
+            EmptyModelWarning,
+        )

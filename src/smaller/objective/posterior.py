@@ -1,0 +1,503 @@
+"""The objective: likelihood x prior on a design, callable at any point, with its own certificate.
+
+F(W) = sum_i s_i loss(Phi_i W + offset_i, Y_i) + sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], summed, in nats, is that
+of convex priors; :class:`MixturePosterior` that of scale mixtures, on the weights that survive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from ..design import Design, Moments, host
+from ..likelihoods import Gaussian, Multinomial, Probit
+from ..priors import ElasticNet, Mixture
+
+
+class Point(NamedTuple):
+    """Everything the objective says at one W: scores, means, gradient of its smooth part, value and certificate."""
+
+    W: np.ndarray
+    F: np.ndarray
+    P: np.ndarray
+    G: np.ndarray
+    residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
+    value: float
+    gap: float  # relative duality gap; inf where the free columns are not fitted exactly
+    fresh: bool = False  # whether the scores were computed from W itself, not added up step by step
+
+    @property
+    def violation(self) -> float:
+        """The largest KKT residual."""
+        return float(self.residuals.max(initial=0.0))
+
+
+class Fit(NamedTuple):
+    """What the likelihood says of scores, whatever the prior."""
+
+    F: np.ndarray
+    P: np.ndarray
+    U: np.ndarray  # gradient of a row's loss in its scores
+    G: np.ndarray  # gradient of the loss in the weights
+    loss: float
+
+
+class Verdict(NamedTuple):
+    """What a certificate needs to know of weights and the gradient of the loss in them."""
+
+    residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
+    penalty: float
+    shrinkages: tuple[float, ...]  # by which the gradient becomes feasible: everywhere, and where there is no ridge
+
+
+# Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
+FREE_TOLERANCE = 1e-9
+
+# What rounding leaves of a product, relative to the lengths of its factors; a gap above COARSE does not notice.
+EPSILON, COARSE = 2e-15, 1e-2
+
+# Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
+NEGLIGIBLE = 1e-10
+
+# A learned noise below this fraction of the target's variance has collapsed: the model interpolates.
+COLLAPSED = 1e-12
+
+
+KNOWN_BY_PRIOR = ("scale", "free", "ridged", "free_places")
+
+
+class Posterior:
+    """Negative log posterior of Type I models: a convex likelihood with a separable convex prior.
+
+    Parameters
+    ----------
+    design : Design
+    Y : ndarray of shape (n, k)
+        Targets; class-major (Fortran order) in memory.
+    likelihood, prior
+        From :mod:`smaller.likelihoods` and :mod:`smaller.priors`.
+    sample_weight : ndarray of shape (n,), optional
+    offset : ndarray of shape (n, k), optional
+        Added to the scores.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        Y: np.ndarray,
+        likelihood: Multinomial | Gaussian,
+        prior: ElasticNet,
+        sample_weight: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+    ):
+        self.design, self.likelihood, self.prior = design, likelihood, prior
+        self.Y = np.asfortranarray(Y, dtype=np.float64)
+        self.s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        self.total = self.s.sum()
+        self.offset = None if offset is None else np.asfortranarray(offset, dtype=np.float64)
+        self.k = self.Y.shape[1]
+        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+        self._last: list[tuple[np.ndarray, np.ndarray]] = []  # scores and gradient, shared by those with another prior
+
+    def with_prior(self, prior: ElasticNet) -> Posterior:
+        """The same data under another prior."""
+        other = object.__new__(type(self))
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in KNOWN_BY_PRIOR})
+        other.prior = prior
+        other.l1, other.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
+        return other
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of W: columns of the design and columns of scores."""
+        return self.design.shape[1], self.k
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Which weights carry no penalty at all, (m, k)."""
+        return (self.l1 == 0) & (self.l2 == 0)
+
+    @property
+    def leaders(self) -> np.ndarray | None:
+        """Columns that are enough, (d,): of those that data and prior cannot tell apart, the first. None: all."""
+        factor = self.prior.factor
+        if self.prior.l2 or (factor is not None and factor.ndim > 1):
+            return None
+        return self.design.leaders(factor, self.prior.scale)
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the compiled solvers can read the columns or the rows where they lie."""
+        return self.design.stored is not None or self.design.stored_by_rows is not None
+
+    @property
+    def samples(self) -> Any:
+        """Targets, weights and offset as compiled kernels take them."""
+        noise = self.likelihood.noise
+        return _core.Samples(
+            Y=self.Y, s=self.s if noise == 1 else self.s / noise, offset=self.offset, family=self.likelihood.family,
+            intercept=self.design.intercept, measure=float(self.total / np.sqrt(noise)),
+            negligible=float(NEGLIGIBLE * self.total),
+        )  # fmt: skip
+
+    @cached_property
+    def ridged(self) -> bool:
+        """Whether any weight has a quadratic penalty."""
+        return bool(self.l2.any())
+
+    @cached_property
+    def free_places(self) -> np.ndarray:
+        """Their places in W, row by row."""
+        return np.flatnonzero(self.free)
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the sample weights."""
+        return float(self.s.sum())
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Weighted moments of the columns of the design."""
+        return self.design.moments(self.s)
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient."""
+        d = self.design.d
+        if self.l1[:d].all():
+            scale = self.l1.copy()
+            scale[d:] = self.total / np.sqrt(self.likelihood.noise)
+            return scale
+        scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
+        return np.where(scale > 0, scale, 1.0)
+
+    def start(self) -> np.ndarray:
+        """Weights of zero, with intercepts that take out the mean of the offset."""
+        W = np.zeros(self.shape)
+        if self.design.intercept and self.offset is not None:
+            W[-1] = -(self.s @ self.offset) / self.total
+        return W
+
+    def scores(self, W: np.ndarray) -> np.ndarray:
+        """Phi W + offset."""
+        F = self.design.scores(W)
+        if self.offset is not None:
+            F += self.offset
+        return F
+
+    def penalty(self, W: np.ndarray) -> float:
+        """The prior's part of the objective."""
+        rows = W.any(axis=1)
+        W, l1, l2 = W[rows], self.l1[rows], self.l2[rows]
+        return float((l1 * np.abs(W)).sum() + (l2 * W * W).sum() / 2)
+
+    def value(self, W: np.ndarray, F: np.ndarray | None = None) -> float:
+        """The objective; F are the scores of W where they are known."""
+        F = self.scores(W) if F is None else F
+        return self.likelihood.fit(F, self.Y, self.s)[-1] + self.penalty(W)
+
+    def gradient(self, W: np.ndarray) -> np.ndarray:
+        """Of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
+        return self.at(W).G
+
+    def violation(self, W: np.ndarray) -> float:
+        """The largest KKT residual relative to its scale: 0 at an optimum."""
+        return self.at(W).violation
+
+    def gap(self, W: np.ndarray) -> float:
+        """Relative duality gap: a bound on (F(W) - minimum) / F(W)."""
+        return self.at(W).gap
+
+    def judge(self, W: np.ndarray, G: np.ndarray) -> Verdict:
+        """The KKT residuals at W, its penalty and what makes G, the gradient of the loss, feasible for the dual.
+
+        A residual is the distance of -(G + l2 W) to the subdifferential of l1 |W|; rho G is feasible if rho |G| <= l1.
+        """
+        W, G, residuals = np.ascontiguousarray(W), np.ascontiguousarray(G), np.empty(self.shape)
+        penalty, shrink, unridged = _core.judge(W, G, self.l1, self.l2, self.scale, residuals)
+        return Verdict(residuals, penalty, (shrink, unridged) if self.ridged else (shrink,))
+
+    def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
+        """All that is known at W, for one pass over the design (two if the scores are not given).
+
+        Scores that were given must not be written to afterwards. What is to be told to a user comes from scores that
+        are computed here, and its gap allows for rounding.
+        """
+        fresh = F is None
+        fit = self._fit(self.scores(W) if F is None else F)
+        verdict = self.judge(W, fit.G)
+        value = fit.loss + verdict.penalty
+        smooth = fit.G + self.l2 * W if self.ridged else fit.G
+        gap = self._relative_gap(W, value, fit, verdict, fresh)
+        return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap, fresh)
+
+    def _fit(self, F: np.ndarray) -> Fit:
+        P, U, loss = self.likelihood.fit(F, self.Y, self.s)
+        G = self.known_gradient(F)
+        if G is None:
+            G = self._pull(self.s[:, None] * U)
+            self.remember(F, G)
+        return Fit(F, P, U, G, loss)
+
+    def remember(self, F: np.ndarray, G: np.ndarray) -> None:
+        """Keep the gradient of the loss at the last scores: along a path the prior changes there."""
+        self._last[:] = [(F, G)]
+
+    def known_gradient(self, F: np.ndarray) -> np.ndarray | None:
+        """That of the last scores, if these are they."""
+        return self._last[0][1] if self._last and self._last[0][0] is F else None
+
+    def _pull(self, R: np.ndarray) -> np.ndarray:
+        """Phi^T R; what rounding left in a fitted intercept is not multiplied by the means of the columns."""
+        if not self.design.intercept:
+            return self.design.pull(R)
+        total = R.sum(axis=0)
+        if np.abs(total).max() <= FREE_TOLERANCE * self.total / np.sqrt(self.likelihood.noise):
+            R = R - np.outer(self.s, total / self.total)
+        G = self.design.pull(R)
+        G[-1] = total
+        return G
+
+    def _relative_gap(self, W: np.ndarray, value: float, fit: Fit, verdict: Verdict, careful: bool) -> float:
+        if self.free_violation(verdict.residuals) > FREE_TOLERANCE:
+            return np.inf
+        known = self._known_part(W, fit)
+
+        slack = self._free_slack(W, fit.G)
+
+        def gap(G: np.ndarray, shrinkages: Iterable[float]) -> float:
+            dual = max(self._dual(fit.U, G, shrink, known) for shrink in shrinkages)
+            return float((max(0.0, value - dual) + slack) / max(abs(value), NEGLIGIBLE * self.total))
+
+        found = gap(fit.G, verdict.shrinkages)
+        if not careful or found > COARSE:
+            return found
+        largest = np.abs(fit.G) + self._rounding(W, fit)
+        most = largest / np.where(self.l1 > 0, self.l1, np.inf)
+        most = 1.0 / max(1.0, float(most[self.l2 == 0].max(initial=1.0)))
+        return gap(largest, [min(shrink, most) for shrink in verdict.shrinkages])
+
+    def _free_slack(self, W: np.ndarray, G: np.ndarray) -> float:
+        """What is left of the free weights' gradients, for moves that change the scores by about one, or double W."""
+        free = self.free_places
+        reach = self.total / self.scale.ravel()[free] + np.abs(W.ravel()[free])
+        return float(np.abs(G.ravel()[free]) @ reach)
+
+    def _known_part(self, W: np.ndarray, fit: Fit) -> float:
+        """sum s U.offset, as sum s U.F - G.W over the penalised weights.
+
+        The dual so holds the free weights where they are: what little is left of their gradient would else be
+        multiplied by weights that may be large.
+        """
+        return self._weighed(fit.U, fit.F) - float((fit.G * W)[~self.free].sum())
+
+    def _rounding(self, W: np.ndarray, fit: Fit) -> np.ndarray:
+        """What rounding may have done to each entry of the gradient of the loss, (m, k).
+
+        That of the products with the residuals, and that of the scores, which the means repeat.
+        """
+        residual, curvature, offset = self._lengths(fit)
+        moments = self.moments
+        span = np.sqrt(moments.spread if self.design.intercept else moments.second(self.total))
+        if self.design.intercept:
+            span[-1] = np.sqrt(self.total)
+        size = (span @ np.abs(W) + offset) / np.sqrt(self.total)
+        return EPSILON * np.outer(span, residual + size * curvature)
+
+    def _lengths(self, fit: Fit) -> tuple[np.ndarray, np.ndarray | float, np.ndarray | float]:
+        """Weighted lengths, column by column, of the residuals, of the curvatures and of the offset."""
+        s = self.s
+        curved = fit.P * (1 - fit.P) if isinstance(self.likelihood, Multinomial) else 1.0 / self.likelihood.noise
+        curvature = np.sqrt(s @ np.square(np.broadcast_to(curved, fit.U.shape)))
+        offset = 0.0 if self.offset is None else np.sqrt(s @ np.square(self.offset))
+        return np.sqrt(s @ np.square(fit.U)), curvature, offset
+
+    def free_violation(self, residuals: np.ndarray) -> float:
+        """The largest KKT residual of a weight without a penalty."""
+        return float(residuals.ravel()[self.free_places].max(initial=0.0))
+
+    def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float, known: float) -> float:
+        """-sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
+        dual = -self.likelihood.conjugate(U, self.Y, self.s, shrink) + shrink * known
+        if self.ridged:
+            quadratic = self.l2 > 0
+            excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
+            dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
+        return dual
+
+    def _weighed(self, U: np.ndarray, F: np.ndarray) -> float:
+        """sum s U.F."""
+        return float(self.s @ (U * F).sum(axis=1))
+
+    def mean_curvature(self, P: np.ndarray) -> np.ndarray | float:
+        """The mean second derivative of a row's loss in each score, (k,), or the same for all."""
+        return (self.s @ (P * (1 - P)) if P.shape else 1.0) / self.total
+
+    def largest_curvature(self, rows: np.ndarray) -> np.ndarray:
+        """What the second derivative of the loss in a weight of these rows never exceeds: sum s x^2, or a quarter."""
+        only_intercept = len(rows) == 1 and rows[0] == self.design.d
+        second = np.array([self.total]) if only_intercept else self.moments.second(self.total)[rows]
+        return second / (4.0 if isinstance(self.likelihood, Multinomial) else self.likelihood.noise)
+
+    def tempered(self, factor: float) -> Posterior:
+        """The problem whose weights are W / factor where offset and scores are divided by it: the same for factor 1.
+
+        Its loss is ``factor log sum exp(F / factor)``, as smooth as small offsets make it, and within ``factor log m``
+        of the original for each sample; the L1 term is what it was.
+        """
+        other = self.with_prior(self.prior.with_ridge(factor * self.prior.l2))
+        other.offset = None if self.offset is None else self.offset / factor
+        other._last = []
+        return other
+
+    def farthest(self) -> float:
+        """The largest offset, less what the intercepts of :meth:`start` take out."""
+        if self.offset is None:
+            return 0.0
+        b = self.start()[-1] if self.design.intercept else np.zeros(self.k)
+        return float(np.abs(host(self.offset) + b).max(initial=0.0))
+
+    def largest_strength(self, point: Point) -> float:
+        """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""
+        weight = self.prior.with_strength(1.0).strengths(self.design.d, self.k, int(self.design.intercept))[0]
+        mass = self.moments.mass[:, None]
+        related = (weight > 0) & (np.abs(point.G) > 1e-13 * mass)  # the rest is rounding
+        return float((np.abs(point.G[related]) / weight[related]).max(initial=0.0))
+
+    def hessian(self, P: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""
+        r, k = len(rows), self.k
+        if r == 1 and rows[0] == self.design.d and isinstance(self.likelihood, Multinomial):
+            H = -(P.T * self.s) @ P  # the intercepts alone
+            H.flat[:: k + 1] += self.s @ P
+            return H
+        active = np.zeros(self.shape, dtype=bool)
+        active[rows] = True
+        return self.hessian_on(P, active)
+
+    def curvature_on(self, W: np.ndarray, F: np.ndarray, active: np.ndarray) -> tuple[float, np.ndarray]:
+        """The negative log-likelihood at W, whose scores are F, and the Hessian in the weights of a mask (m, k)."""
+        P, _, loss = self.likelihood.fit(F, self.Y, self.s)
+        return loss, self.hessian_on(P, active)
+
+    def hessian_on(self, P: np.ndarray, active: np.ndarray) -> np.ndarray:
+        """Second derivatives in the weights of a mask (m, k), class by class."""
+        rows = [np.flatnonzero(column) for column in active.T]
+        ends = np.concatenate([[0], np.cumsum([len(each) for each in rows])])
+        H = np.zeros((ends[-1], ends[-1]))
+        for left in range(self.k):
+            for right in range(left, self.k):
+                block = slice(ends[left], ends[left + 1]), slice(ends[right], ends[right + 1])
+                if len(rows[left]) and len(rows[right]):
+                    omega = self.likelihood.curvature(P, self.s, left, right)
+                    H[block] = self.design.cross(omega, rows[left], rows[right])
+                    H[block[::-1]] = H[block].T
+        H.flat[:: len(H) + 1] += self.l2.T[active.T]
+        return H
+
+
+class Survivors(NamedTuple):
+    """Everything a mixture's posterior says at weights of which some are zero for good."""
+
+    rows: np.ndarray  # the surviving columns, sorted, (r,)
+    w: np.ndarray  # their weights, none of them zero
+    b: float
+    noise: float
+    F: np.ndarray  # scores, (n,)
+    P: np.ndarray  # what the likelihood calls P, (n, 1)
+    residual: np.ndarray  # gradient of the loss in F, of a sample of weight 1, (n,)
+    pull: np.ndarray  # minus the gradient of the loss in the weights of centred columns: what holds them up, (r,)
+    gamma: np.ndarray  # variance that the prior gives each weight, (r,)
+    tilt: float  # minus the gradient of the loss in b
+    value: float
+    violation: float
+
+
+class MixturePosterior:
+    """Negative log posterior of one column of weights under a scale mixture of normals, the noise learned or known.
+
+    sum_i s_i loss(Phi_i w + b + offset_i, y_i) + S/2 log noise + 1/2 sum_j h(w_j^2), S = sum_i s_i, over the surviving
+    weights (a zero may have infinite density and never comes back). The noise of the Gaussian likelihood, if learned,
+    is always the best one for the weights, |y - F|^2 / S, or ``floor`` where that is less.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+    likelihood : Gaussian or Probit
+    prior : Mixture
+    learn : bool
+        Whether the noise is learned.
+    """
+
+    def __init__(
+        self,
+        design: Design,
+        y: np.ndarray,
+        likelihood: Gaussian | Probit,
+        prior: Mixture,
+        sample_weight: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+        learn: bool = False,
+    ):
+        self.design, self.likelihood, self.prior = design, likelihood, prior
+        self.s = np.ones(design.n) if sample_weight is None else sample_weight
+        self.total = float(self.s.sum())
+        self.Y = np.asfortranarray(y, dtype=np.float64).reshape(-1, 1)
+        self.offset = np.zeros(design.n) if offset is None else offset.ravel()
+        moments = design.moments(self.s)
+        columns = slice(0, design.d)
+        self.mean = moments.mean[columns] * design.intercept
+        self.norm = np.sqrt(moments.spread[columns] + self.total * (moments.mean[columns] ** 2 - self.mean**2))
+        self.norm[self.norm <= 1e-14 * np.sqrt(self.total) * np.abs(moments.mean[columns])] = 0.0  # constant columns
+        target = self.target(None)
+        center = self.s @ target / self.total * design.intercept
+        # The length of what the weights have to explain; the latent scores of a probit have variance 1 at least.
+        square = float(self.s @ (target - center) ** 2) if self.gaussian else self.total
+        self.size = np.sqrt(square) if square > 1e-28 * self.total * center**2 else 0.0  # of a constant only rounding
+        self.learn = learn and self.size > 0
+        self.floor = COLLAPSED * self.size**2 / self.total
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the loss is a square."""
+        return isinstance(self.likelihood, Gaussian)
+
+    def target(self, point: Survivors | None) -> np.ndarray:
+        """What a least-squares step is to reproduce: y, or the expected latent scores (Figueiredo 2003)."""
+        if self.gaussian or point is None:
+            return self.Y[:, 0] - self.offset
+        return point.F - self.offset - point.residual / self.likelihood.bound
+
+    def at(self, rows: np.ndarray, w: np.ndarray, b: float) -> Survivors:
+        """All that is known at these weights; only surviving columns are touched."""
+        W = np.zeros((self.design.shape[1], 1))
+        W[rows, 0] = w
+        if self.design.intercept:
+            W[-1] = b
+        F = self.design.scores(W)
+        F[:, 0] += self.offset
+        likelihood = self._likelihood(F)
+        scale = self.total / 2 * np.log(likelihood.noise)
+        P, U, loss = likelihood.fit(F, self.Y, self.s)
+        residual = U[:, 0]
+        tilt = -float(self.s @ residual) * self.design.intercept
+        # Centred residuals are not multiplied by the means of the columns, however large these are.
+        centred = self.s * (residual + tilt / self.total)
+        pull = -self.design.pull(centred[:, None], rows)[:, 0]
+        unit = self.prior.units(rows)
+        z = (unit * w) ** 2
+        gamma = self.prior.variance(z) / unit**2
+        value = loss + scale + float(self.prior.h(z).sum()) / 2
+        missed = np.abs(pull * gamma / w - 1.0).max(initial=0.0)
+        violation = max(float(missed), abs(tilt) / (self.total * np.sqrt(likelihood.bound)))
+        return Survivors(rows, w, b, likelihood.noise, F[:, 0], P, residual, pull, gamma, tilt, value, violation)
+
+    def _likelihood(self, F: np.ndarray) -> Gaussian | Probit:
+        """With the best noise for these scores."""
+        if not self.learn:
+            return self.likelihood
+        return Gaussian(max(float(self.s @ (F - self.Y)[:, 0] ** 2) / self.total, self.floor))

@@ -1,0 +1,61 @@
+"""The few rows that the client holds: they give a first guess, and the curvature of a model of all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import sparse
+
+from ...design import as_design
+from ...likelihoods import Multinomial
+from ...models.targets import one_hot
+from ...objective.posterior import Posterior
+from ...priors import ElasticNet
+from ...solvers.l1.newton import newton
+from ...solvers.l1.start import begin
+from .measuring import Draw
+
+GUESS = 1e-3  # relative duality gap of a first guess: the rows do not know better
+
+
+class DrawnRows:
+    """Rows drawn from all blocks, weighted so that they stand for all rows."""
+
+    def __init__(self, drawn: list[Draw], total: float, center: np.ndarray, intercept: bool, m: int, k: int):
+        self.lazy = any(sparse.issparse(each.Z) for each in drawn)
+        Z = sparse.vstack([each.Z for each in drawn]) if self.lazy else np.vstack([each.Z for each in drawn])
+        self.center, self.intercept = center, intercept
+        self.Z = sparse.csr_array(Z, dtype=np.float64) if self.lazy else np.asarray(Z, dtype=np.float64)
+        s = np.concatenate([each.s for each in drawn])
+        self.s = s * (total / s.sum())
+        self.Y = one_hot(np.concatenate([each.codes for each in drawn]), m, k)
+        offsets = [each.offset for each in drawn if each.offset is not None]
+        self.offset = np.asfortranarray(np.vstack(offsets)) if offsets else None
+        self.likelihood = Multinomial(reference=k < m)
+
+    def guess(self, prior: ElasticNet) -> np.ndarray:
+        """The optimum on these rows, nearly."""
+        design = as_design(self.Z, self.intercept)
+        objective = Posterior(design, self.Y, self.likelihood, prior, self.s, self.offset)
+        return newton(objective, begin(objective), GUESS, 20).weights
+
+    def curvature(self, W: np.ndarray, columns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The Hessian at W (intercepts of centred columns) as a function of a change of some rows of W."""
+        d = len(self.center)
+        F = self._scores(self.Z, self.center, W, d)
+        P, *_ = self.likelihood.fit(np.asfortranarray(F if self.offset is None else F + self.offset), self.Y, self.s)
+        every = len(columns) == d
+        Z, center, r = self.Z if every else self.Z[:, columns], self.center[columns], len(columns)
+
+        def product(D: np.ndarray) -> np.ndarray:
+            R = self.likelihood.curve(P, self.s, self._scores(Z, center, D, r))
+            total = R.sum(axis=0)
+            G = Z.T @ R - np.outer(center, total)
+            return np.vstack([G, total]) if self.intercept else G
+
+        return product
+
+    def _scores(self, Z, center: np.ndarray, W: np.ndarray, r: int) -> np.ndarray:
+        F = Z @ W[:r] - center @ W[:r]
+        return F + W[-1] if self.intercept else F

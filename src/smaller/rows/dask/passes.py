@@ -1,0 +1,75 @@
+"""One pass over the data: a function of each block of rows, and the tree that adds up what the blocks return."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from typing import Any
+
+from ...errors import FitInterrupted
+
+FAN_IN = 8  # how many partial sums are added at a time
+
+
+class Passes:
+    """Blocks of rows, (X, y, weight, offset) each, with a count of how often they were read."""
+
+    def __init__(self, blocks: list[tuple[Any, ...]]):
+        self.blocks = blocks
+        self.count = 0
+        self.client = _active_client()
+
+    def total(self, function: Callable, combine: Callable, task: Any) -> Any:
+        """combine([...]) over function(X, y, weight, offset, task) of every block.
+
+        The task travels inside the graph, so that a worker that comes to replace a lost one is told it as well.
+        """
+        from dask import delayed
+
+        told = delayed(task, traverse=False, pure=False)
+        apply, add = delayed(function, pure=False), delayed(combine, pure=False)
+        level = [apply(*block, told) for block in self.blocks]
+        while len(level) > 1:
+            level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+        self.count += 1
+        return self._compute(level[0])
+
+    def _compute(self, root: Any) -> Any:
+        import dask
+
+        if self.client is not None and self.client.status != "running":
+            raise FitInterrupted(_sentence(self.count, "the Dask client is closed"))
+        try:
+            with warnings.catch_warnings():
+                # The weights of wide problems are larger than what Dask thinks a graph should carry.
+                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+                return dask.compute(root, scheduler=self.client)[0]
+        except Exception as error:
+            if not self._lost(error):
+                raise
+            raise FitInterrupted(_sentence(self.count, f"{type(error).__name__}: {error}")) from error
+
+    def _lost(self, error: Exception) -> bool:
+        """Whether it was the cluster that failed and not the work."""
+        if self.client is None:
+            return False
+        foreign = type(error).__module__.partition(".")[0] == "distributed"
+        return foreign or isinstance(error, CancelledError | TimeoutError) or self.client.status != "running"
+
+
+def _sentence(count: int, why: str) -> str:
+    return (
+        f"The cluster was lost in pass {count} over the data ({why.strip().splitlines()[0]}). This error's `model` is "
+        "the model after the last whole pass, from which SMLR and RMLR go on: "
+        "error.model.set_params(warm_start=True).fit(X, y)."
+    )
+
+
+def _active_client() -> Any:
+    """The distributed client that computes by default, or None for the schedulers of one machine."""
+    from dask.base import get_scheduler
+
+    get = get_scheduler()
+    owner = getattr(get, "__self__", None)
+    return owner if hasattr(owner, "scheduler_info") else None

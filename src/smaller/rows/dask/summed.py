@@ -1,0 +1,261 @@
+"""The objective of rows that are elsewhere: value, gradient, Hessian and certificate from one pass over them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...design import Design, Moments
+from ...likelihoods import Multinomial
+from ...objective.posterior import FREE_TOLERANCE, Posterior
+from ...priors import ElasticNet
+from .block import Task
+from .drawn import DrawnRows
+from .measuring import Moments as SummedMoments
+from .measuring import add, find_gram
+from .passes import Passes
+from .sums import SHRINKAGES, Sums, evaluate, join
+
+ROWS_PER_UNKNOWN = 200  # so many rows tell the curvature well enough for Newton's steps
+
+
+class Blocks(Design):
+    """Columns that nobody holds as a whole; what is known of them are their moments."""
+
+    centred = False
+
+    def __init__(self, passes: Passes, found: SummedMoments, rows: int, intercept: bool):
+        super().__init__(rows, len(found.mean), intercept)
+        self.passes, self.found = passes, found
+
+    def _moments(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self.found.mean, self.found.spread, self.found.mass
+
+    @cached_property
+    def center(self) -> np.ndarray:
+        """What is subtracted from the columns: their means, which the intercept makes up for, or nothing."""
+        return self.found.mean if self.intercept else np.zeros(self.d)
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Root mean square of the centred columns, 1 where that is 0."""
+        second = self.found.spread + (0.0 if self.intercept else self.found.total * self.found.mean**2)
+        unit = np.sqrt(second / self.found.total)
+        return np.where(unit > 1e-14 * np.abs(self.found.mean), unit, 1.0)
+
+
+class SummedPoint(NamedTuple):
+    """Everything the objective says at one W, whose intercepts are those of centred columns."""
+
+    W: np.ndarray
+    G: np.ndarray  # gradient of the smooth part, in the centred columns
+    residuals: np.ndarray  # of the KKT conditions, relative to their scale
+    value: float
+    gap: float
+    active: np.ndarray | None  # mask of the weights with a known Hessian, intercepts always among them
+    sums: Sums
+
+    @property
+    def violation(self) -> float:
+        """The largest KKT residual."""
+        return float(self.residuals.max(initial=0.0))
+
+
+class SummedPosterior(Posterior):
+    """Negative log posterior of a multinomial likelihood with a convex separable prior, summed over blocks of rows.
+
+    Parameters
+    ----------
+    design : Blocks
+    task : Task
+        What the workers are told besides the point.
+    class_weight : ndarray of shape (m,)
+        Total weight of each class.
+    offset : bool
+        Whether there is one.
+    """
+
+    design: Blocks
+
+    def __init__(self, design: Blocks, task: Task, prior: ElasticNet, class_weight: np.ndarray, offset: bool):
+        self.design, self.task, self.prior, self.k = design, task, prior, task.k
+        self.likelihood = Multinomial(task.reference)
+        self.class_weight, self.offset = class_weight, (np.zeros(0) if offset else None)
+        self.reached: list[Any] = []  # the last point, for whoever has to go on from it
+        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+
+    @property
+    def passes(self) -> int:
+        """How often the data were read."""
+        return self.design.passes.count
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the weights."""
+        return self.design.found.total
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Of every column of the design."""
+        return self.design.moments(np.array([self.total]))
+
+    # -- The intercept belongs to centred columns on the way, and to the user's at the end.
+
+    def centred(self, W: np.ndarray) -> np.ndarray:
+        """W with the intercepts that centred columns need for the same scores."""
+        return self._shifted(W, 1.0)
+
+    def uncentred(self, W: np.ndarray) -> np.ndarray:
+        """The way back."""
+        return self._shifted(W, -1.0)
+
+    def _shifted(self, W: np.ndarray, sign: float) -> np.ndarray:
+        W = W.copy()
+        if self.design.intercept:
+            W[-1] += sign * (self.design.center @ W[:-1])
+        return W
+
+    def start(self) -> np.ndarray:
+        """Weights of zero with the intercepts of the class frequencies."""
+        W = np.zeros(self.shape)
+        if self.design.intercept:
+            logs = np.log(self.class_weight / self.total)
+            W[-1] = logs[1:] - logs[0] if self.k == 1 else logs[: self.k] - (logs[-1] if self.task.reference else 0.0)
+        return W
+
+    @cached_property
+    def drawn(self) -> DrawnRows | None:
+        """The few rows that came to the client when the columns were measured; None if there were too few."""
+        found, m = self.design.found.drawn, len(self.class_weight)
+        if not found:
+            return None
+        return DrawnRows(found, self.total, self.design.center, self.design.intercept, m, self.k)
+
+    # -- One pass
+
+    def at(  # type: ignore[override]
+        self, W: np.ndarray, active: np.ndarray | None = None, exact: bool = False
+    ) -> SummedPoint:
+        """All that is known at W (intercepts of centred columns), with the Hessian in the active weights (d, k).
+
+        Unless it is to be exact, the Hessian is of one in so many rows, where the rest would tell nothing new.
+        """
+        d = self.design.d
+        where: Any = None if active is None else np.nonzero(active[:d].T)[::-1]
+        b = W[d] if self.design.intercept else np.zeros(self.k)
+        unknowns = 0 if active is None else int(np.count_nonzero(active))
+        thin = 1 if exact else max(1, self.design.n // (ROWS_PER_UNKNOWN * max(1, unknowns)))
+        task = self.task._replace(W=W[:d], b=b, active=where, center=self.design.center, thin=thin)
+        point = self._point(W, self.design.passes.total(evaluate, join, task), active)
+        self.reached[:] = [self, point]
+        return point
+
+    def _point(self, W: np.ndarray, sums: Sums, active: np.ndarray | None) -> SummedPoint:
+        G = np.vstack([sums.gradient, sums.tilt]) if self.design.intercept else sums.gradient
+        verdict = self.judge(W, G)
+        value = sums.loss + verdict.penalty
+        gap = self._gap(value, sums, verdict.residuals)
+        return SummedPoint(W, G + self.l2 * W, verdict.residuals, value, gap, active, sums)
+
+    def again(self, point: SummedPoint) -> SummedPoint:
+        """The same weights under this prior: nothing that was summed depends on it."""
+        return self._point(point.W, point.sums, point.active)
+
+    def gram(self) -> np.ndarray:
+        """C^T diag(s) C of the centred columns, one pass."""
+        return self.design.passes.total(find_gram, add, self.task._replace(center=self.design.center))
+
+    # -- The certificate
+
+    def _gap(self, value: float, sums: Sums, residuals: np.ndarray) -> float:
+        """Relative duality gap. The dual point moves probability between classes until each has the weight it should.
+
+        Q = P M with M a row-stochastic matrix that is the identity but for the intercepts' residuals: then sum s (Q -
+        Y) is 0 exactly, Z^T diag(s) Q = (Z^T diag(s) P) M, and, with M >= (1 - eps) I, the entropy of (1 - rho) Y + rho
+        Q is at least (1 - rho eps) times that of the mixture of Y and P with rho (1 - eps) / (1 - rho eps).
+        """
+        d = self.design.d
+        if residuals[:d][self.free[:d]].max(initial=0.0) > FREE_TOLERANCE:
+            return np.inf
+        move, eps = self._transport(sums)
+        G = self._moved(sums.gradient, move)
+        dual = max(self._dual_at(sums, G, rho, move, eps) for rho in self._shrinkages(G))
+        return max(0.0, value - dual) / max(abs(value), np.finfo(float).tiny)
+
+    def _transport(self, sums: Sums) -> tuple[np.ndarray | None, float]:
+        """M, (m, m), and the largest part that a class gives away."""
+        if not self.design.intercept:
+            return None, 0.0
+        tilt = sums.tilt
+        if self.k == 1:
+            tilt = np.array([-tilt[0], tilt[0]])
+        elif self.task.reference:
+            tilt = np.append(tilt, -tilt.sum())
+        have = self.class_weight + tilt
+        surplus, lack = np.maximum(tilt, 0.0), np.maximum(-tilt, 0.0)
+        if not lack.sum() > 0:
+            return None, 0.0
+        given = surplus / np.maximum(have, np.finfo(float).tiny)
+        return np.diag(1.0 - given) + np.outer(given, lack / lack.sum()), float(given.max())
+
+    def _moved(self, G: np.ndarray, move: np.ndarray | None) -> np.ndarray:
+        """Z^T diag(s) (P M - Y) in the columns of the objective, from Z^T diag(s) (P - Y)."""
+        if move is None:
+            return G
+        Y = self._class_sums
+        if self.k == 1:
+            full = np.column_stack([-G[:, 0], G[:, 0]])
+            return ((full + Y) @ move - Y)[:, 1:]
+        full = np.column_stack([G, -G.sum(axis=1)]) if self.task.reference else G
+        return ((full + Y) @ move - Y)[:, : self.k]
+
+    @cached_property
+    def _class_sums(self) -> np.ndarray:
+        """Z^T diag(s) Y over all classes, of centred columns."""
+        return self.design.found.by_class - np.outer(self.design.center, self.class_weight)
+
+    def _shrinkages(self, G: np.ndarray) -> set[float]:
+        d = self.design.d
+        l1, l2, free = self.l1[:d], self.l2[:d], self.free[:d]
+        tried = set()
+        for must in (~free, ~free & (l2 == 0)) if l2.any() else (~free,):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(must & (G != 0), l1 / np.abs(G), np.inf)
+            tried.add(float(min(1.0, ratio.min(initial=1.0))))
+        return tried
+
+    def _dual_at(self, sums: Sums, G: np.ndarray, rho: float, move: np.ndarray | None, eps: float) -> float:
+        d = self.design.d
+        inner = rho * (1 - eps) / (1 - rho * eps) if rho * eps < 1 else 0.0
+        dual = (1 - rho * eps) * float(np.interp(inner, SHRINKAGES, sums.entropies))
+        if self.offset is not None:
+            dual += rho * self._offset_term(sums.offsets, move)
+        quadratic = self.l2[:d] > 0
+        if quadratic.any():
+            excess = np.maximum(rho * np.abs(G[quadratic]) - self.l1[:d][quadratic], 0.0)
+            dual -= float((excess**2 / (2 * self.l2[:d][quadratic])).sum())
+        return dual
+
+    def _offset_term(self, offsets: np.ndarray, move: np.ndarray | None) -> float:
+        """sum s (P M - Y).offset; the class without a column has offset 0."""
+        move = np.eye(len(self.class_weight)) if move is None else move
+        labelled = np.arange(1, 2) if self.k == 1 else np.arange(self.k)
+        return float((offsets[:-1] * move[:, labelled]).sum() - offsets[-1].sum())
+
+    # -- Evidence
+
+    def curvature_on(self, W: np.ndarray, F: np.ndarray | None, active: np.ndarray) -> tuple[float, np.ndarray]:
+        """The loss at W and the second derivatives in the weights of a mask (m, k), class by class: one pass.
+
+        They are those of centred columns, whose determinant is the same and which only the free weights notice.
+        """
+        point = self.at(self.centred(W), active, exact=True)
+        H, d = point.sums.hessian, self.design.d
+        klass = np.nonzero(active[:d].T)[0]
+        if self.design.intercept:
+            order = np.argsort(np.concatenate([klass, np.arange(self.k)]), kind="stable")
+        else:
+            order = np.arange(len(klass))
+        return point.sums.loss, H[np.ix_(order, order)] + np.diag(self.l2.T[active.T])  # type: ignore[index]

@@ -1,0 +1,146 @@
+"""Likelihood and posterior of class labels on a device: what has a row for each sample never leaves it.
+
+The mathematics is that of :mod:`smaller.likelihoods` and :mod:`smaller.objective`, in float64, so that certificates
+mean the same; weights, gradients and KKT residuals are NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..design import AcceleratedDesign, host
+from ..likelihoods import Multinomial
+from ..objective.posterior import FREE_TOLERANCE, Fit, Posterior
+from ..priors import ElasticNet
+
+
+class AcceleratedMultinomial(Multinomial):
+    """The multinomial likelihood of arrays in the namespace `xp`."""
+
+    def __init__(self, reference: bool, xp: Any):
+        super().__init__(reference)
+        self.xp = xp
+
+    def fit(self, F, Y, s) -> tuple[Any, Any, float]:
+        """P = softmax(F), U = P - Y and the negative log-likelihood."""
+        xp = self.xp
+        top = xp.max(F, axis=1, keepdims=True)
+        top = xp.maximum(top, xp.zeros_like(top)) if self.reference else top
+        P = xp.exp(F - top)
+        total = xp.sum(P, axis=1, keepdims=True)
+        total = total + xp.exp(-top) if self.reference else total
+        own = xp.sum(Y * F, axis=1)
+        loss = xp.sum(s * (xp.log(total)[:, 0] + top[:, 0] - own))
+        P = P / total
+        # The residual of the own class is the sum of the other probabilities, without cancellation.
+        others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
+        others = others + xp.exp(-top) / total if self.reference else others
+        return P, (1 - Y) * P - Y * others, float(loss)
+
+    def curve(self, P, s, E) -> Any:
+        """The Hessian in F applied to a change E of the scores."""
+        return s[:, None] * P * (E - self.xp.sum(P * E, axis=1, keepdims=True))
+
+    def conjugate(self, U, Y, s, shrink: float = 1.0) -> float:
+        """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""
+        xp = self.xp
+        Q = xp.clip(Y + shrink * U, 0.0, 1.0)
+        negative = xp.sum(self._x_log_x(Q), axis=1)
+        if self.reference:
+            negative = negative + self._x_log_x(xp.clip(1.0 - xp.sum(Q, axis=1), 0.0, 1.0))
+        return float(xp.sum(s * negative))
+
+    def _x_log_x(self, Q) -> Any:
+        return Q * self.xp.log(self.xp.where(Q > 0, Q, self.xp.ones_like(Q)))
+
+
+class AcceleratedPosterior(Posterior):
+    """The negative log posterior of class labels on an accelerated design; Y, s and scores are on its device."""
+
+    design: AcceleratedDesign
+    likelihood: AcceleratedMultinomial
+
+    def __init__(self, design: AcceleratedDesign, Y, reference: bool, prior: ElasticNet, sample_weight, offset=None):
+        self.design, self.prior = design, prior
+        self.likelihood = AcceleratedMultinomial(reference, design.xp)
+        self.Y, self.s = design.put(Y), design.put(sample_weight)
+        self.total = float(design.xp.sum(self.s))
+        self.offset = None if offset is None else design.put(offset)
+        self.k = self.Y.shape[1]
+        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+        self._last = []
+
+    def start(self) -> np.ndarray:
+        """Weights of zero, with intercepts that take out the mean of the offset."""
+        W = np.zeros(self.shape)
+        if self.design.intercept and self.offset is not None:
+            W[-1] = -host(self.design.xp.sum(self.s[:, None] * self.offset, axis=0)) / self.total
+        return W
+
+    def scores(self, W: np.ndarray) -> Any:
+        """Phi W + offset."""
+        F = self.design.scores(W)
+        return F if self.offset is None else F + self.offset
+
+    def mean_curvature(self, P) -> np.ndarray:
+        """The mean second derivative of a row's loss in each score, (k,)."""
+        return host(self.design.xp.sum(self.s[:, None] * P * (1 - P), axis=0)) / self.total
+
+    def _pull(self, R) -> np.ndarray:
+        if not self.design.intercept:
+            return self.design.pull(R)
+        total = self.design.xp.sum(R, axis=0)
+        left = host(total)
+        if np.abs(left).max() <= FREE_TOLERANCE * self.total:
+            R = R - self.s[:, None] * (total / self.total)
+        G = self.design.pull(R)
+        G[-1] = left
+        return G
+
+    def _weighed(self, U, F) -> float:
+        return float(self.design.xp.sum(self.s[:, None] * U * F))
+
+    def _lengths(self, fit: Fit) -> tuple[np.ndarray, np.ndarray | float, np.ndarray | float]:
+        xp, s = self.design.xp, self.s[:, None]
+
+        def length(A) -> np.ndarray:
+            return host(xp.sqrt(xp.sum(s * A * A, axis=0)))
+
+        offset = 0.0 if self.offset is None else length(self.offset)
+        return length(fit.U), length(fit.P * (1 - fit.P)), offset
+
+    def hessian_on(self, P, active: np.ndarray) -> np.ndarray:
+        """Second derivatives in the weights of a mask (m, k), class by class.
+
+        The blocks of each class, sum_i s P_l x x^T, less B^T B, B = sqrt(s) P_l x of all weights at once: where there
+        are many classes, one large product is faster than many small ones.
+        """
+        xp, design = self.design.xp, self.design
+        klass, feature = np.nonzero(active.T)
+        ends = np.searchsorted(klass, np.arange(self.k + 1))
+        which = design.put(klass, xp.int64)
+        joint, blocks = 0.0, [0.0] * self.k
+        for part, A in design.gathered(feature):
+            weighted = self.s[part, None] * P[part, :]
+            B = A * xp.take(P[part, :] * xp.sqrt(self.s[part, None]), which, axis=1)
+            joint = joint + xp.matmul(B.T, B)
+            for each in range(self.k):
+                own = A[:, int(ends[each]) : int(ends[each + 1])]
+                blocks[each] = blocks[each] + xp.matmul((own * weighted[:, each : each + 1]).T, own)
+        H = -host(joint)
+        for each, block in enumerate(blocks):
+            here = slice(ends[each], ends[each + 1])
+            H[here, here] += host(block)
+        H.flat[:: len(H) + 1] += self.l2.T[active.T]
+        return H
+
+    def hessian(self, P, rows: np.ndarray) -> np.ndarray:
+        """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""
+        if len(rows) != 1 or rows[0] != self.design.d:
+            return super().hessian(P, rows)
+        weighted = self.s[:, None] * P  # the intercepts alone
+        H = -host(self.design.xp.matmul(weighted.T, P))
+        H.flat[:: self.k + 1] += host(self.design.xp.sum(weighted, axis=0))
+        return H

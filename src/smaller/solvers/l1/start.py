@@ -1,0 +1,79 @@
+"""Where a fit begins: at weights of zero, or, where offsets are large, near the optimum.
+
+Rows with large offsets are certain of their class: there the likelihood has no curvature, and Newton's steps no length.
+The same problem with offsets and scores divided by a large number has curvature everywhere; from its optimum the
+divisor goes down to 1, and the optimum changes little each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...likelihoods import Multinomial
+from ...objective.posterior import Posterior
+from ..smooth import settle
+from ..solution import Solution
+from .newton import newton
+
+FAR = 30.0  # an offset from which on a row is certain
+NEAR = 10.0  # what the largest becomes in the first problem
+SHORTER = 2.0  # times, from one divisor to the next
+ROUGHLY, FEW = 1e-2, 12  # accuracy and iterations of the problems on the way
+NEARBY = 1.0  # nats for each sample: a start this near to the optimum needs no better one
+NATS = 0.03  # for each sample, their accuracy where they are far: the next problem is to begin within a few nats
+
+
+def begin(objective: Posterior) -> np.ndarray:
+    """Weights to begin with."""
+    return _approached(objective, lambda problem, W, tol: newton(problem, W, tol, FEW).weights)
+
+
+def null_start(objective: Posterior) -> np.ndarray:
+    """Weights to begin with where those under a penalty are to stay at 0."""
+    return _approached(objective, lambda problem, W, tol: settle(problem, W, tol).W)
+
+
+def nearer(objective: Posterior, W: np.ndarray, F: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
+    """Weights, with their scores where these are known: W, the optimum of a similar problem, or :func:`begin`'s.
+
+    Where offsets are large the optimum of another strength may lie as far away as any weights.
+    """
+    if not is_far(objective):
+        return W, F
+    point = objective.at(W, F)
+    if point.gap * abs(point.value) <= NEARBY * objective.total:
+        return W, F
+    V = begin(objective)
+    return (V, None) if objective.value(V) < point.value else (W, F)
+
+
+def newton_from(
+    objective: Posterior,
+    W: np.ndarray,
+    tol: float,
+    max_iter: int,
+    screen: float = 1.0,
+    F: np.ndarray | None = None,
+    exact: bool = False,
+) -> Solution:
+    """:func:`newton` from the optimum W of a similar problem, or from a better start."""
+    W, F = nearer(objective, W, F)
+    return newton(objective, W, tol, max_iter, screen, F, exact)
+
+
+def is_far(objective: Posterior) -> bool:
+    """Whether offsets make rows certain of their class."""
+    return isinstance(objective.likelihood, Multinomial) and objective.farthest() > FAR
+
+
+def _approached(objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], np.ndarray]) -> np.ndarray:
+    W, far = objective.start(), objective.farthest()
+    if not is_far(objective):
+        return W
+    divisor = far / NEAR
+    while divisor > 1.0:
+        W = divisor * solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))
+        divisor /= SHORTER
+    return W

@@ -1,0 +1,49 @@
+"""The regularisation path: the same problem at decreasing strengths, each warm-started from the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ... import _core
+from ...objective.posterior import Point, Posterior
+from ..smooth import settle
+from ..solution import Solution, Trail
+from .newton import minimise, newton
+from .start import begin, is_far, newton_from, null_start
+
+
+def null_point(objective: Posterior) -> Point:
+    """The optimum when every penalised weight is 0: what remains are the intercept and the free columns."""
+    return settle(objective, null_start(objective), 1e-10)
+
+
+def solve_path(
+    objective: Posterior,
+    lams: Sequence[float] | np.ndarray,
+    tol: float,
+    max_iter: int,
+    W: np.ndarray | None = None,
+    solve: Callable[..., Solution] = newton,
+) -> Trail:
+    """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
+    if W is None:
+        W = begin(objective.with_prior(objective.prior.with_strength(float(lams[0]))))
+    unit = objective.with_prior(objective.prior.with_strength(1.0))
+    sparse = np.min(lams, initial=1.0) > 0 and bool(unit.l1.any())
+    if _core.COMPILED and solve is newton and unit.in_memory and sparse and not is_far(unit):
+        return minimise(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
+    solve = newton_from if solve is newton else solve
+    return Trail.of(_one_by_one(objective, lams, tol, max_iter, W, solve))
+
+
+def _one_by_one(
+    objective: Posterior, lams: Sequence[float] | np.ndarray, tol: float, max_iter: int, W: np.ndarray, solve: Callable
+) -> Iterator[Solution]:
+    previous = F = None
+    for lam in lams:
+        screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0
+        solution = solve(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen, F)
+        W, F, previous = solution.weights, solution.scores, lam
+        yield solution

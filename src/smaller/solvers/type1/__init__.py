@@ -1,0 +1,1 @@
+"""Type I estimation: modes under priors that are mixtures of normal distributions."""

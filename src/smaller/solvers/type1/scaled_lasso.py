@@ -1,0 +1,205 @@
+"""Least squares with a Laplace prior: at a known noise by a certified solver or by EM, and with the noise learned.
+
+With the strength in units of the noise, ``lam |w| / sigma``, and ``sigma^2 = |y - F|^2 / S``, weights and noise
+together minimise the convex ``|y - F|^2 / (2 sigma) + S sigma / 2 + lam |w|`` (the scaled lasso of Sun and Zhang 2012);
+with the strength in absolute units each step raises the joint posterior of Figueiredo (2003).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...design import Design
+from ...errors import Status
+from ...likelihoods import Gaussian
+from ...objective.posterior import MixturePosterior, Posterior
+from ...priors import Laplace, LaplaceMixture
+from ..l1.newton import newton
+from ..smooth import settle, solve_semidefinite
+from ..solution import History, Solution, Step
+from .reweighted import revived, reweighted
+from .ridge_start import Ridge, Start
+
+ROUNDS = 200
+LEAST = 1e-8  # of the target's variance: the lasso is hard to solve below, and interpolates
+FARTHER = np.log(10.0)  # a noise far below the one sought is one at which rounding leaves no certificate
+REVIVALS, FINEST = 100, 1e-13
+SPENT = 0.75  # a noise that still halves when so large a share of the degrees of freedom is spent will not stop at all
+
+
+def laplace(
+    design: Design,
+    y: np.ndarray,
+    s: np.ndarray,
+    lam: float,
+    scale: np.ndarray | None,
+    noise: float | None,
+    solver: Callable[..., Solution],
+    tol: float,
+    max_iter: int,
+) -> Solution:
+    """Regression with a Laplace prior, posed in units of the target's standard deviation, told in those of the data.
+
+    Parameters
+    ----------
+    scale : ndarray of shape (d,) or None
+        Units of the columns, for a strength in these and in units of the noise; None for an absolute strength.
+    noise : float or None
+        A variance, or None to learn it.
+    """
+    total = s.sum()
+    center = float(s @ y / total) * design.intercept
+    variance = float(s @ (y - center) ** 2 / total)
+    variance = variance if variance > 1e-28 * center**2 else 0.0  # of a constant, only rounding
+    unit = np.sqrt(variance) or 1.0
+    Y = ((y - center) / unit if variance else np.zeros(design.n))[:, None]
+
+    def pose(noise: float) -> Posterior:
+        units = np.full(design.d, unit) if scale is None else scale / np.sqrt(noise)
+        return Posterior(design, Y, Gaussian(noise), Laplace(lam, scale=units), s)
+
+    if noise is None and variance > 0:
+        solution = lasso(pose, solver, tol, max_iter, 1.0, convex=scale is not None)
+        objective = pose(solution.extra["noise"])
+    else:
+        objective = pose(1.0 if noise is None else noise / unit**2)
+        solution = solver(objective, objective.start(), tol, max_iter)
+    W = unit * solution.weights
+    kept = np.flatnonzero(W[: design.d, 0])
+    gamma = np.abs(W[kept, 0]) / (objective.l1[kept, 0] / unit)
+    if design.intercept:
+        W[-1] += center
+    known = objective.likelihood.noise * unit**2 if noise or variance else 0.0
+    return solution._replace(weights=W, extra={"noise": known, "gamma": gamma})
+
+
+def lasso(
+    pose: Callable[[float], Posterior],
+    solver: Callable[..., Solution],
+    tol: float,
+    max_iter: int,
+    first: float,
+    convex: bool = True,
+) -> Solution:
+    """Alternate between the weights, solved to a relative duality gap of tol, and the noise, until it moves no more.
+
+    Parameters
+    ----------
+    pose : function
+        From the noise to the objective.
+    first : float
+        The noise to begin with, from above: the target's variance.
+    convex : bool
+        Whether noise and weights have one optimum together, so that steps of the noise may be lengthened.
+    """
+    noise, objective, missed, collapsed = first, pose(first), np.inf, False
+    W, history, n_iter, moves = objective.start(), [], 0, []
+    for _ in range(ROUNDS):
+        # Weights for a noise that will not stay need not be exact.
+        fine = max(tol, min(1e-2, 0.01 * missed))
+        solution = solver(objective, W, fine, max_iter)
+        W, n_iter = solution.weights, n_iter + solution.n_iter
+        history += solution.history
+        mean_square = float(objective.s @ (solution.scores - objective.Y)[:, 0] ** 2) / objective.s.sum()
+        best = max(mean_square, LEAST * first)
+        missed = abs(best / noise - 1.0)
+        if (missed <= tol and fine <= tol) or solution.status is not Status.CONVERGED:
+            break
+        if best < noise / 2 and np.count_nonzero(W[: objective.design.d]) > SPENT * objective.s.sum():
+            collapsed = True
+            solution = solver(objective, W, tol, max_iter)
+            break
+        moves.append((np.log(noise), np.log(best / noise)))
+        noise = max(float(np.exp(_secant(moves))), LEAST * first) if convex else best
+        objective = pose(noise)
+    status = solution.status if missed <= tol else Status.MAX_ITER
+    if collapsed or best <= LEAST * first:
+        status = Status.COLLAPSED
+    violation = max(solution.violation, missed)
+    extra = {"noise": noise}
+    return solution._replace(status=status, violation=violation, n_iter=n_iter, history=history, extra=extra)
+
+
+def _secant(moves: list[tuple[float, float]]) -> float:
+    """The next log noise: a plain step, lengthened as the last two suggest, but no farther than a factor of 10."""
+    at, move = moves[-1]
+    if len(moves) > 1 and moves[-2][0] != at:
+        before, earlier = moves[-2]
+        rate = 1.0 + (move - earlier) / (at - before)  # how much of a change of the noise survives a round
+        if 0 < rate < 1:
+            longer = move * rate / max(1.0 - rate, 0.1)
+            return at + move + float(np.clip(longer, -FARTHER, FARTHER))
+    return at + move
+
+
+def universal_strength(total: float, columns: int) -> float:
+    """sqrt(2 S log d): the largest of d standardised columns' products with pure noise of variance 1 is about this."""
+    return float(np.sqrt(2 * total * np.log(max(columns, 2))))
+
+
+def screened_noise(objective: MixturePosterior, tol: float = 1e-4) -> float:
+    """The noise that least squares leaves on the columns of a scaled lasso, where columns outnumber samples.
+
+    The strength is sqrt(S log d): the universal one, over sqrt(2), lets in all columns that matter and a few more, and
+    the refit, with its degrees of freedom counted, takes out the bias of the lasso.
+    """
+    o = objective
+    count = int(np.count_nonzero(o.norm))
+    first = o.size**2 / o.total
+    if not count or first == 0:
+        return max(first, o.floor)
+    lam = universal_strength(o.total, count) / np.sqrt(2)
+    scale = np.where(o.norm > 0, o.norm, 1.0) / np.sqrt(o.total)
+
+    def pose(noise: float) -> Posterior:
+        prior = Laplace(lam, scale=scale / np.sqrt(noise))
+        return Posterior(o.design, o.Y, Gaussian(noise), prior, o.s, o.offset[:, None])
+
+    solution = lasso(pose, newton, tol, 200, first)
+    rows = np.flatnonzero(solution.weights[: o.design.d, 0])
+    left = o.total - len(rows) - o.design.intercept
+    if left < 1:
+        return max(float(solution.extra["noise"]), o.floor)
+    target = o.target(None)
+    target = target - o.s @ target / o.total * o.design.intercept
+    pull = o.design.pull((o.s * target)[:, None], rows)[:, 0]
+    fitted = pull @ solve_semidefinite(o.design.spread(o.s, o.mean[rows], rows), pull)
+    return max(float(o.size**2 - fitted) / left, o.floor)
+
+
+def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
+    """Figueiredo's EM for one column of weights under a Laplace prior, to a relative duality gap of tol.
+
+    Zeros are absorbing, so the start is dense, and zeros that violate the optimality conditions get a value again.
+    """
+    if not isinstance(objective.likelihood, Gaussian) or not objective.l1[: objective.design.d].all():
+        raise ValueError("EM needs a Gaussian likelihood and a Laplace prior on every column; use solver='newton'.")
+    d, intercept = objective.design.d, objective.design.intercept
+    mixed = MixturePosterior(
+        objective.design, objective.Y[:, 0], objective.likelihood, LaplaceMixture(1.0, objective.l1[:d, 0]),
+        objective.s, objective.offset,
+    )  # fmt: skip
+    rows = np.flatnonzero(W[:d, 0])
+    start = Start(rows, W[rows, 0], float(W[-1, 0]) if intercept else 0.0)
+    start = start if len(rows) else Ridge(mixed).start(mixed.target(None))
+    history, n_iter, fine = History(objective), 0, tol
+    steps: list[Step] = []
+    gaps: list[float] = []
+    for _ in range(REVIVALS):
+        solution = reweighted(mixed, start, fine, max_iter - n_iter)
+        n_iter, steps = n_iter + solution.n_iter, steps + solution.history
+        point = settle(objective, solution.weights, tol)
+        gaps.append(point.gap)
+        if point.gap <= tol or n_iter >= max_iter or min(gaps[-10:]) > min(gaps):
+            break
+        W, l1 = point.W[:, 0], objective.l1[:d, 0]
+        start = revived(mixed, W[:d], point.G[:d, 0], l1, float(W[-1]) if intercept else 0.0)
+        fine = max(fine / 10, FINEST)
+    history.note(point)
+    # The mixture's posterior counts the noise, which is the same all the time.
+    constant = mixed.total / 2 * np.log(mixed.likelihood.noise)
+    history.steps = [*(step._replace(objective=step.objective - constant) for step in steps), *history.steps]
+    missed = Status.MAX_ITER if n_iter >= max_iter else Status.STALLED
+    return history.solution(point, tol, n_iter, missed)

@@ -1,0 +1,1 @@
+"""Type II estimation: variances of the weights that maximise the evidence."""

@@ -1,0 +1,1 @@
+"""Choosing what a model leaves open: paths, cross-validation, evidence, kernel widths, rankings."""

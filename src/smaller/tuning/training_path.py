@@ -1,0 +1,184 @@
+"""Regularisation paths: that of LaplaceRegressor, and that of the samples that a model was fitted on."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from scipy import sparse
+
+from ..design import host
+from ..errors import Status
+from ..models.adaptive import LaplaceRegressor
+from ..models.base import Sample
+from ..models.cross_validation import strength_grid
+from ..models.multinomial import SMLR
+from ..models.sbmlr import SBMLR
+from ..solvers import Solution
+from .path import SMLRCV, Path, path
+
+PATH_MODELS = (SMLR, SMLRCV, SBMLR, LaplaceRegressor)  # each is a point of a regularisation path
+ON_PATH = ", ".join(cls.__name__ for cls in PATH_MODELS)
+
+
+def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **parameters) -> Path:
+    """The regularisation path of :class:`LaplaceRegressor`: its solutions at decreasing strengths, the noise learned.
+
+    Parameters
+    ----------
+    X, y, sample_weight, offset
+        As in :meth:`LaplaceRegressor.fit`.
+    lams : int or array-like, default=50
+        How many strengths, geometrically spaced from the largest useful one; or the strengths themselves.
+    eps : float, optional
+        The smallest strength as a fraction of the largest; 1e-2 when there are more columns than samples, else 1e-3.
+    **parameters
+        Of :class:`LaplaceRegressor`: ``basis``, ``noise``, ``standardize``, ``tol``, ...
+
+    Returns
+    -------
+    Path
+        Without classes, and with the variance of the noise at each strength as ``noises``. It ends before the first
+        strength at which the noise collapses, because the columns kept can fit the target exactly.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from smaller import laplace_path
+    >>> found = laplace_path(*load_diabetes(return_X_y=True), lams=5)
+    >>> found.n_kept.tolist()
+    [0, 5, 7, 10, 10]
+    """
+    if "lam" in parameters:
+        raise ValueError("laplace_path takes no lam: it follows lams.")
+    model = LaplaceRegressor(**parameters)
+    model._validate_params()
+    sample = model._sample(X, y, sample_weight, offset, model._target)
+    largest = _largest(model, sample) if isinstance(lams, Integral) else 0.0
+    grid = strength_grid(largest, lams, eps, sample.weight.sum() < sample.design.d)
+    solutions: list[Solution] = []
+    for lam in grid:
+        solution = model.set_params(lam=float(lam))._solve(sample)
+        if solution.status is Status.COLLAPSED:
+            break
+        solutions.append(solution)
+    model._report(solutions, model.tol)
+    return _collect(sample, grid[: len(solutions)], solutions)
+
+
+def training_path(model, X, y, lams=40, *, eps=0.005, tol=1e-4, sample_weight=None) -> Path:
+    """The regularisation path of the samples that a model was fitted on, with the model itself as one of its points.
+
+    ``smaller fit`` keeps it with the model as ``path_``, and :func:`smaller.report` draws it.
+
+    Parameters
+    ----------
+    model : SMLR, SMLRCV, SBMLR or LaplaceRegressor
+        Fitted, on a basis of columns (linear or polynomial).
+    X, y, sample_weight
+        The samples that the model was fitted on, as in its fit.
+    lams : int, default=40
+        How many strengths beside the model's own.
+    eps : float, default=0.005
+        The smallest strength as a fraction of the largest; half the model's own where that is smaller.
+    tol : float, default=1e-4
+        Of the other points of the path.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from smaller import SBMLR, training_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SBMLR().fit(X, y)
+    >>> found = training_path(model, X, y)
+    >>> print(found.n_kept[found.lams == model.lam_], len(model.support_))
+    [4] 4
+    """
+    lam = strength_of(model)
+    if not lam > 0:
+        raise ValueError(f"{type(model).__name__} is no point of a regularisation path; those that are: {ON_PATH}.")
+    largest = path_of(model, X, y, 1, tol=tol, sample_weight=sample_weight).lams[0]
+    grid = np.geomspace(largest, min(eps * largest, lam / 2), lams) if largest > 0 else np.array([lam])
+    return with_model(path_of(model, X, y, grid, tol=tol, sample_weight=sample_weight), model)
+
+
+def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4, sample_weight=None) -> Path:
+    """The path that a fitted model lies on, or beside: of SMLR for classes, of LaplaceRegressor for numbers.
+
+    Basis, units, intercept and class weights are the model's, and so is all else that the model on the path can have.
+    """
+    follow, on_path = (path, SMLR) if hasattr(model, "classes_") else (laplace_path, LaplaceRegressor)
+    settings, wanted = model.get_params(deep=False), ["basis", "standardize", "fit_intercept", "class_weight"]
+    if isinstance(model, PATH_MODELS):
+        wanted += ["parametrization", "l2", "penalty_factor", "noise"]
+    shared = {key: settings[key] for key in wanted if key in settings and key in on_path._get_param_names()}
+    return follow(X, y, lams, eps=eps, tol=tol, sample_weight=sample_weight, **shared)
+
+
+def with_model(found: Path, model) -> Path:
+    """The path with the model's own solution as the point at its strength."""
+    lam, coef = strength_of(model), host(model.coef_)
+    coef = sparse.csr_array(coef if sparse.issparse(coef) else np.atleast_2d(coef))
+    rows, d = found.intercepts.shape[1], found.weights.shape[1]
+    if coef.shape != (rows, d):
+        raise ValueError(
+            f"A path of {rows} x {d} weights is not of this model, which has {coef.shape[0]} x {coef.shape[1]}."
+        )
+    others = np.flatnonzero(np.abs(found.lams - lam) > 1e-9 * lam)
+    order = np.argsort(-np.append(found.lams[others], lam), kind="stable")
+
+    def points(values, own):
+        return np.concatenate([values[others], np.reshape(own, (1, *values.shape[1:]))])[order]
+
+    weights = [*(found.sparse_coefs[i] for i in others), coef]
+    return Path(
+        lams=points(found.lams, lam),
+        weights=sparse.csr_array(sparse.vstack([weights[i] for i in order])),
+        intercepts=points(found.intercepts, host(model.intercept_)),
+        objectives=points(found.objectives, model.objective_),
+        dual_gaps=points(found.dual_gaps, model.dual_gap_),
+        violations=points(found.violations, model.violation_),
+        n_kept=points(found.n_kept, len(model.support_)),
+        classes=found.classes,
+        noises=None if found.noises is None else points(found.noises, model.noise_),
+    )
+
+
+def strength_of(model) -> float:
+    """The strength of a model on that path, NaN where the model is no point of a path."""
+    if not isinstance(model, PATH_MODELS):
+        return np.nan
+    return float(getattr(model, "lam_", getattr(model, "lam", np.nan)))
+
+
+def _largest(model: LaplaceRegressor, sample: Sample) -> float:
+    """The strength from which on every weight is 0: max_j |phi_j . (y - b)| / (u_j noise), b the null model's."""
+    s, design = sample.weight, sample.design
+    center = float(s @ sample.y / s.sum()) if design.intercept else 0.0
+    residual = sample.y - center
+    noise = float(s @ residual**2 / s.sum()) if model.noise == "learn" else float(model.noise)
+    if noise == 0:
+        return 0.0
+    unit = model._scale(sample) / np.sqrt(noise) if model.standardize else 1.0
+    pull = design.pull((s * residual)[:, None])[: design.d, 0]
+    return float((np.abs(pull) / (noise * unit)).max(initial=0.0))
+
+
+def _collect(sample: Sample, grid: np.ndarray, solutions: list[Solution]) -> Path:
+    d = sample.design.d
+    weights = [solution.weights[:, 0] for solution in solutions]
+    return Path(
+        lams=grid,
+        weights=sparse.csr_array(np.array([w[:d] for w in weights]).reshape(-1, d)),
+        intercepts=np.array([[w[d] if sample.design.intercept else 0.0] for w in weights]).reshape(-1, 1),
+        objectives=np.array([solution.objective for solution in solutions]),
+        dual_gaps=np.array([solution.gap for solution in solutions]),
+        violations=np.array([solution.violation for solution in solutions]),
+        n_kept=np.array([np.count_nonzero(w[:d]) for w in weights], dtype=int),
+        classes=np.array([]),
+        noises=np.array([solution.extra["noise"] for solution in solutions]),
+    )
