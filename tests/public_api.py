@@ -61,8 +61,9 @@ def _of_page(text: str):
 
 def _of_module(path: str, excluded: set[str]):
     module = importlib.import_module(path)
-    for name, value in vars(module).items():
-        if not name.startswith("_") and name not in excluded and getattr(value, "__module__", "") == path:
+    own = [name for name, value in vars(module).items() if getattr(value, "__module__", "") == path]
+    for name in getattr(module, "__all__", own):
+        if not name.startswith("_") and name not in excluded:
             yield from _lines(path, name)
 
 

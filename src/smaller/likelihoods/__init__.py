@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr
 
 from .. import _core
+from ..design import namespace, on_device
 
 FAR = -100.0  # a signed score of the probit likelihood below which its series is more exact than its formula
 
@@ -47,6 +48,14 @@ class Multinomial:
     def conjugate(self, U: np.ndarray, Y: np.ndarray, s: np.ndarray, shrink: float = 1.0) -> float:
         """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""
         return _core.negentropy(U, Y, s, shrink, self.family)
+
+
+def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:
+    """Columns of the classes that have one: all of them, all but the last, or the second of two."""
+    labelled = np.arange(k) if m > 2 else np.array([1])
+    if on_device(codes):
+        return codes[:, None] == namespace(codes).asarray(labelled, dtype=codes.dtype, device=codes.device)[None, :]
+    return np.asfortranarray(codes[:, None] == labelled, dtype=np.float64)
 
 
 class Gaussian:

@@ -15,12 +15,12 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from ..errors import ConvergenceWarning, Status, warn
-from ..likelihoods import Multinomial
+from ..likelihoods import Multinomial, one_hot
 from ..solvers.blasso import BoostedPath, Moves, blasso
 from .base import ClassificationModel, Sample
 from .cross_validation import choose_strength, cross_validated_scores, in_folds
 from .folds import class_folds
-from .targets import class_weights, one_hot, prediction_offset
+from .targets import class_weights, prediction_offset
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 

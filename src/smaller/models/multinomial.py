@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..basis import as_basis
 from ..design import AcceleratedDesign, host
 from ..errors import EmptyModelWarning, FitInterrupted, Status, warn
-from ..likelihoods import Multinomial
+from ..likelihoods import Multinomial, one_hot
 from ..objective.posterior import Posterior
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
@@ -28,7 +28,7 @@ from ..solvers.ridge_evidence import most_evident_ridge
 from .base import ClassificationModel, Sample
 from .dask_sample import LazySample, pose
 from .selector import Selector
-from .targets import centred_offset, one_hot, penalty_factors, split_whole
+from .targets import centred_offset, penalty_factors, split_whole
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 NON_NEGATIVE = Interval(Real, 0, None, closed="left")

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..design import follow, host
 from ..design.tensors import rows_of
 from ..errors import ConvergenceWarning, EmptyModelWarning, Status, warn
+from ..likelihoods import one_hot
 from ..objective.evidence import Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
 from ..solvers import Solution
@@ -23,7 +24,7 @@ from ..solvers.type2.sequential import fast, in_own_unit
 from .base import ClassificationModel, Sample
 from .regression import POSITIVE, VarianceModel
 from .selector import Selector
-from .targets import one_hot, prediction_offset
+from .targets import prediction_offset
 
 ORIGINAL_TOO = 100  # so few columns are re-estimated all at once as well, and the better model taken on
 

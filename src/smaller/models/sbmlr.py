@@ -14,7 +14,7 @@ from ..objective.posterior import Posterior
 from ..rows.dask.summed import SummedPosterior
 from ..solvers import Solution
 from ..solvers.l1.integrated import MARGINAL, size
-from ..solvers.l1.newton_in_passes import newton, null_of
+from ..solvers.l1.newton_in_passes import newton_in_passes, null_of
 from ..solvers.ridge_evidence import marginal_evidence
 from .multinomial import MultinomialModel, SparseMultinomialModel
 
@@ -126,7 +126,7 @@ class SBMLR(SparseMultinomialModel):
         solver, iterations = MARGINAL[self.solver]
         if isinstance(objective, SummedPosterior):
             choose("With Dask input, solver", self.solver, ["fixed-point"])
-            solver = partial(solver, solve=newton)
+            solver = partial(solver, solve=newton_in_passes)
         fits = [solver(objective, null.W, self.tol, self.max_iter or iterations, lam) for lam in starts]
         kept = [fit for fit in fits if size(objective, fit.weights).N]
         if all(fit.status is Status.JUMP for fit in kept):  # no fixed point but the empty model, if that is better

@@ -48,14 +48,6 @@ def _distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ) from None
 
 
-def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:
-    """Columns of the classes that have one: all of them, all but the last, or the second of two."""
-    labelled = np.arange(k) if m > 2 else np.array([1])
-    if on_device(codes):
-        return codes[:, None] == namespace(codes).asarray(labelled, dtype=codes.dtype, device=codes.device)[None, :]
-    return np.asfortranarray(codes[:, None] == labelled, dtype=np.float64)
-
-
 def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """A factor for each sample; "balanced" counts weights, so that a weight is a repetition."""
     if class_weight is None:

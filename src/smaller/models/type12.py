@@ -10,7 +10,7 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..errors import ConvergenceWarning, EmptyModelWarning, warn
-from ..likelihoods import Multinomial
+from ..likelihoods import Multinomial, one_hot
 from ..objective.evidence import Columns, Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
 from ..objective.posterior import Posterior
@@ -25,7 +25,7 @@ from ..solvers.type2.starts import abound, several
 from .base import ClassificationModel, Sample
 from .regression import POSITIVE, VarianceModel
 from .selector import Selector
-from .targets import centred_offset, one_hot, split
+from .targets import centred_offset, split
 
 ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them

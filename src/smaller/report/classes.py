@@ -8,9 +8,8 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from .. import bounds, decision
-from ..likelihoods import Probit
+from ..likelihoods import Probit, one_hot
 from ..models.adaptive import JeffreysClassifier
-from ..models.targets import one_hot
 from ..tuning.ranking import calibration, calibration_error
 from .intervals import exact_interval
 

@@ -7,16 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
-from ...design import as_design
-from ...likelihoods import Multinomial
-from ...models.targets import one_hot
-from ...objective.posterior import Posterior
-from ...priors import ElasticNet
-from ...solvers.l1.newton import newton
-from ...solvers.l1.start import begin
+from ...likelihoods import Multinomial, one_hot
 from .measuring import Draw
-
-GUESS = 1e-3  # relative duality gap of a first guess: the rows do not know better
 
 
 class DrawnRows:
@@ -33,12 +25,6 @@ class DrawnRows:
         offsets = [each.offset for each in drawn if each.offset is not None]
         self.offset = np.asfortranarray(np.vstack(offsets)) if offsets else None
         self.likelihood = Multinomial(reference=k < m)
-
-    def guess(self, prior: ElasticNet) -> np.ndarray:
-        """The optimum on these rows, nearly."""
-        design = as_design(self.Z, self.intercept)
-        objective = Posterior(design, self.Y, self.likelihood, prior, self.s, self.offset)
-        return newton(objective, begin(objective), GUESS, 20).weights
 
     def curvature(self, W: np.ndarray, columns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The Hessian at W (intercepts of centred columns) as a function of a change of some rows of W."""

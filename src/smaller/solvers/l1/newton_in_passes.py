@@ -13,14 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from ...design import as_design
 from ...errors import Status, choose
 from ...objective.posterior import Posterior
+from ...priors import ElasticNet
+from ...rows.dask.drawn import DrawnRows
 from ...rows.dask.summed import SummedPoint, SummedPosterior
 from .. import Solution, null_point
 from ..solution import History
+from .newton import newton
 from .quadratic import quadratic_minimum
 from .quasi_newton import QuasiNewton
+from .start import begin
 
+GUESS = 1e-3  # relative duality gap of a first guess: the drawn rows determine the weights no better
 HESSIAN = 3000  # unknowns up to which a Hessian is summed
 GRAM = 6000  # columns up to which a Gram matrix is
 ROUNDING = 1e-14  # relative changes of the objective below this mean nothing
@@ -29,12 +35,13 @@ ROOM = 256  # weights that a working set may take in, besides as many as it has
 ATTEMPTS, RELEARN = 15, 3  # to find a step that is worth taking, the first by what failed steps taught
 
 
-def newton(
+def newton_in_passes(
     objective: SummedPosterior, W: np.ndarray, tol: float, max_iter: int, screen: float = 1.0, scores=None
 ) -> Solution:
     """Minimise to a relative duality gap of tol, by Newton steps where a Hessian has room, else by quasi-Newton steps.
 
-    `screen` is the sequential strong rule's fraction of l1, as for the solver in memory; `scores` are nobody's here.
+    `screen` is the sequential strong rule's fraction of l1, as for the solver in memory. `scores` are ignored: rows
+    stay on the workers.
     """
     return _run(objective, W, tol, max_iter, _Newton(objective, screen))
 
@@ -79,7 +86,7 @@ def null_of(objective: Posterior) -> Any:
     strong: Any = objective.with_prior(
         objective.prior.with_strength(1e3 * float(objective.moments.mass.max(initial=1.0)))
     )
-    newton(strong, start, 1e-10, 50)
+    newton_in_passes(strong, start, 1e-10, 50)
     point = objective.again(objective.reached[1])
     return point._replace(W=objective.uncentred(point.W))
 
@@ -89,7 +96,7 @@ def _first_point(objective: SummedPosterior, W: np.ndarray, steps) -> SummedPoin
     d = objective.design.d
     point = _known(objective, W)
     if not W[:d].any() and (point is None or point.violation > 1.0) and objective.drawn is not None:
-        guess = objective.drawn.guess(objective.prior)
+        guess = _guess(objective.drawn, objective.prior)
         W, point = (guess, None) if guess[:d].any() else (W, point)
     point = point or objective.at(objective.centred(W), steps.asks(W, None))
     if objective.offset is None and objective.design.intercept and W[:d].any():
@@ -98,6 +105,13 @@ def _first_point(objective: SummedPosterior, W: np.ndarray, steps) -> SummedPoin
             start = objective.start()
             point = objective.at(start, steps.asks(start, None))
     return point
+
+
+def _guess(drawn: DrawnRows, prior: ElasticNet) -> np.ndarray:
+    """The weights that minimise the objective of the drawn rows, to an accuracy that suits a start."""
+    design = as_design(drawn.Z, drawn.intercept)
+    objective = Posterior(design, drawn.Y, drawn.likelihood, prior, drawn.s, drawn.offset)
+    return newton(objective, begin(objective), GUESS, 20).weights
 
 
 def _known(objective: SummedPosterior, W: np.ndarray) -> SummedPoint | None:
@@ -197,7 +211,7 @@ class _Newton:
         return target
 
     def learn(self, point: SummedPoint, moved: SummedPoint) -> bool:
-        """The Hessian needs no lessons."""
+        """The exact Hessian needs no quasi-Newton correction."""
         return False
 
 
@@ -214,8 +228,8 @@ def _solution(objective: SummedPosterior, point: SummedPoint, status: Status, hi
 
 # Each with the passes over the data that it may take by default.
 DISTRIBUTED: dict[str, tuple[Callable[..., Solution], int]] = {
-    "auto": (newton, 200),
-    "newton": (newton, 200),
+    "auto": (newton_in_passes, 200),
+    "newton": (newton_in_passes, 200),
     "bound": (quasi_newton, 500),
 }
 
