@@ -17,7 +17,8 @@ from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.likelihoods import Gaussian, Probit, hazard
-from smaller.objective.posterior import MixturePosterior, Posterior
+from smaller.objective.mixture import MixturePosterior
+from smaller.objective.posterior import Posterior
 from smaller.priors import JeffreysMixture, Laplace, LaplaceMixture
 from smaller.solvers import SOLVERS, Ridge, Start, em, spread, stretched
 from smaller.solvers.type1.reweighted import reweighted

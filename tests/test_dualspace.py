@@ -22,7 +22,8 @@ from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.likelihoods import Gaussian
 from smaller.objective.evidence import Evidence
 from smaller.objective.posterior import Posterior
-from smaller.priors import SCALE_MIXTURES, Jeffreys, Laplace, Power, Student, conjugate_point, log_prior, prior_slope
+from smaller.priors import Jeffreys, Laplace, Power, Student, log_prior, prior_slope
+from smaller.priors.mixtures import SCALE_MIXTURES, conjugate_point
 from smaller.solvers.l1.newton import newton
 from smaller.solvers.type1.type_one import TypeOne
 from smaller.solvers.type2.recovery import cheapness, noiseless

@@ -9,7 +9,7 @@ import smaller
 
 # From the ground up. A name is a module or a sub-package of smaller; a new one gets its place here.
 LAYERS = [
-    {"_version", "errors", "atomic", "progress"},
+    {"_version", "_sklearn", "errors", "atomic", "progress"},
     {"_core"},
     {"design"},
     {"basis"},

@@ -289,10 +289,10 @@ def test_columns_computed_when_needed_give_the_same_model(monkeypatch):
     X, y = sinc(120, 2)
     labels = (y > 0.1).astype(int)
     kept = [RVMRegressor().fit(X, y), RVMClassifier().fit(X, labels)]
-    monkeypatch.setattr(smaller.estimator, "LAZY_BYTES", 0)
+    monkeypatch.setattr(smaller.models.base, "LAZY_BYTES", 0)
     monkeypatch.setattr("smaller.design.computed.BLOCK_BYTES", 2**15)
     made = []
-    monkeypatch.setattr(smaller.estimator, "LazyDesign", lambda *given: made.append(LazyDesign(*given)) or made[-1])
+    monkeypatch.setattr(smaller.models.base, "LazyDesign", lambda *given: made.append(LazyDesign(*given)) or made[-1])
     lazy = [RVMRegressor().fit(X, y), RVMClassifier().fit(X, labels)]
     assert len(made) == 2
     for ours, expected in zip(lazy, kept, strict=True):

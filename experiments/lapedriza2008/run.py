@@ -23,7 +23,8 @@ from sklearn.base import clone
 from experiments.harness import Part, Report
 from experiments.lapedriza2008 import filters, judge, pictures
 from smaller import JCFO, JFSCL, LRVM, RVMClassifier, datasets, tune_width
-from smaller.basis import HALF_OPEN_WIDTH, Kernel
+from smaller.basis import Kernel
+from smaller.basis.gated import HALF_OPEN_WIDTH
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.synthetic import make_gaussians
 

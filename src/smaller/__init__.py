@@ -13,9 +13,10 @@ from .models.sparsest import SparseSolution, maximally_sparse
 from .models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from .persist import load, save
 from .report import report
+from .tuning.cross_validation import SMLRCV
 from .tuning.evidence_search import EvidenceSearch
 from .tuning.kernel_width import tune_width
-from .tuning.path import SMLRCV, Path, path
+from .tuning.path import Path, path
 from .tuning.training_path import laplace_path, training_path
 
 __all__ = [

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import _check_sample_weight
+
+from .._sklearn import check_sample_weight
 
 SUM_TOLERANCE = 1e-4  # of a row of probabilities: room for float32 and for printed figures of five digits
 
@@ -88,7 +89,7 @@ def sample_weights(sample_weight, n: int) -> np.ndarray:
     """Weights of n samples, not all 0."""
     if sample_weight is not None and not np.asarray(sample_weight).any():
         raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-    return _check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    return check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
 
 
 def priors(values, classes: np.ndarray, name: str, positive: bool = False) -> np.ndarray:

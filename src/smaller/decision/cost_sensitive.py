@@ -7,9 +7,9 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import HasMethods
 from . import checks
 from .costs import Decisions, least_cost, named, rejecting_costs
 from .wrapper import Wrapper

@@ -8,10 +8,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import indexable
-from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
 
+from .._sklearn import check_method_params, safe_split
 from ..models.folds import class_folds
 from . import checks
 from .wrapper import Wrapper, thawed
@@ -57,9 +56,9 @@ def classifier_within(estimator, params: dict[str, Any]) -> tuple[Any, dict[str,
 
 def _fold(model, X, y, train, test, params, classes) -> np.ndarray:
     """Probabilities of one fold; a class that its training samples lack has probability 0."""
-    X_train, y_train = _safe_split(model, X, y, train)
-    X_test, _ = _safe_split(model, X, y, test, train)
-    model.fit(X_train, y_train, **_check_method_params(X, params, indices=train))
+    X_train, y_train = safe_split(model, X, y, train)
+    X_test, _ = safe_split(model, X, y, test, train)
+    model.fit(X_train, y_train, **check_method_params(X, params, indices=train))
     P = np.zeros((len(test), len(classes)))
     P[:, checks.positions(model.classes_, classes)] = model.predict_proba(X_test)
     return checks.probabilities(P)

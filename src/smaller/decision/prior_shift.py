@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import HasMethods, Interval, StrOptions
 from . import checks
 from .shift import ALGORITHMS, as_test, estimated, shifted
 from .wrapper import Wrapper, thawed

@@ -6,9 +6,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import HasMethods, Interval
 from . import checks
 from .cost_sensitive import Rejectable
 from .costs import Decisions, at_least, most_probable

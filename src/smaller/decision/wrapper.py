@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from .._sklearn import fit_context
 from . import checks
 from .costs import Decisions, most_probable
 
@@ -34,7 +35,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     _stage: ClassVar[int]  # place in the order of decisions; what is inside has a lower one
     estimator: Any
 
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, **params):
         """Fit the classifier inside, and learn what the decisions need.
 

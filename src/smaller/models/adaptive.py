@@ -6,12 +6,11 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._sklearn import Interval, StrOptions, fit_context
 from ..errors import Status
 from ..likelihoods import Gaussian, Probit
-from ..objective.posterior import MixturePosterior
+from ..objective.mixture import MixturePosterior
 from ..priors import JeffreysMixture
 from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
 from ..solvers.type1.reweighted import reweighted
@@ -42,7 +41,7 @@ class AdaptiveRegressor(Selector, RegressionModel):
     tol: float
     max_iter: int | None
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample = self._sample(X, y, sample_weight, offset, self._target)
         solution = self._solve(sample)
@@ -329,7 +328,7 @@ class JeffreysClassifier(Selector, ProbitModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         self.classes_ = classes

@@ -10,15 +10,10 @@ from scipy import sparse
 from scipy.special import expit, log_expit, log_ndtr, log_softmax, logsumexp, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
+from .._sklearn import check_feature_names, check_n_features, check_sample_weight
 from ..basis import Kernel, Precomputed, as_basis, finite_columns
 from ..design import Design, LazyDesign, as_design, follow, host, namespace, on_device
 from ..design.tensors import checked_targets, checked_tensor, log_probabilities, most_probable, rows_of
@@ -127,7 +122,7 @@ class Estimator(BaseEstimator):
         if sample_weight is not None:
             like = np.broadcast_to(0.0, (X.shape[0], 1)) if on_device(X) else X
             given = host(sample_weight)
-            weight = _check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True, copy=True)
+            weight = check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True, copy=True)
         offset = None if offset is None else _check_offset(host(offset), X.shape[0])
         rows = np.flatnonzero(weight > 0)
         if not len(rows):
@@ -193,8 +188,8 @@ class Estimator(BaseEstimator):
     def _note_inputs(self, X, reset: bool = True) -> None:
         """Number and names of the inputs of a Dask collection: kept, or compared with those kept."""
         seen = X._meta if is_frame(X) else np.empty((0, int(X.shape[1])))
-        _check_feature_names(self, seen, reset=reset)
-        _check_n_features(self, seen, reset=reset)
+        check_feature_names(self, seen, reset=reset)
+        check_n_features(self, seen, reset=reset)
 
     def _lazily(self, method: str, X, columns: int | None, dtype):
         """A method applied to each block of a Dask collection, when its result is asked for."""

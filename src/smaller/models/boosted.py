@@ -8,18 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import log_expit, log_softmax
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.metaestimators import _safe_split
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import validate_data
 
+from .._sklearn import Interval, StrOptions, check_sample_weight, fit_context, safe_split
 from ..errors import ConvergenceWarning, Status, warn
 from ..likelihoods import Multinomial, one_hot
 from ..solvers.blasso import BoostedPath, Moves, blasso
 from .base import ClassificationModel, Sample
-from .cross_validation import choose_strength, cross_validated_scores, in_folds
 from .folds import class_folds
+from .strength_choice import choose_strength, cross_validated_scores, in_folds
 from .targets import class_weights, prediction_offset
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -117,7 +116,7 @@ class BoostedModel(ClassificationModel):
         """
         return self._fit_or_restore(X, y, sample_weight, offset, X_val, y_val)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset, X_val, y_val):
         if (self.lam == "validation") != (X_val is not None) or (X_val is None) != (y_val is None):
             raise ValueError(
@@ -246,17 +245,17 @@ class _Fold:
         self.model, self.classes, self.grids = model, classes, grids
         self.X = check_array(X, accept_sparse=model._sparse_formats, dtype=[np.float64, np.float32])
         self.y = column_or_1d(y)
-        self.weight = _check_sample_weight(sample_weight, self.X, dtype=np.float64)
+        self.weight = check_sample_weight(sample_weight, self.X, dtype=np.float64)
         self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
         part, train = clone(self.model), train[self.weight[train] > 0]
-        X, y = _safe_split(part, self.X, self.y, train)
+        X, y = safe_split(part, self.X, self.y, train)
         sample, classes = part._labelled_sample(X, y, self.weight[train], self._offset(train, y))
         together = len(self.grids) == 1
         ends = [grid[-1] for at, grid in enumerate(self.grids) if together or self.classes[at] in classes]
         walks = part._walks(sample, len(classes), ends, 0.0)
-        X, y = _safe_split(part, self.X, self.y, test, train)
+        X, y = safe_split(part, self.X, self.y, test, train)
         offset = self._offset(test, self.y[train])
         scores = []
         for at, grid in enumerate(self.grids):

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import Interval, StrOptions, fit_context
 from ..basis import Kernel, as_basis
 from ..design import Design, as_design
 from ..objective.scaled import KERNELS, ScaledPosterior, scaled_kernel, times
@@ -119,7 +118,7 @@ class JCFO(InputSelector, ProbitModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         _refuse_other_bases(as_basis(self.basis))
         sample, classes = self._labelled_sample(X, y, sample_weight, offset)

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import StrOptions
 from ..basis import GatedKernel, Precomputed, Standardized, as_basis
 from ..design import Design, as_design
 from ..errors import EmptyModelWarning, warn

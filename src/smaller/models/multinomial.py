@@ -7,10 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._sklearn import Interval, StrOptions, fit_context
 from ..basis import as_basis
 from ..design import AcceleratedDesign, host
 from ..errors import EmptyModelWarning, FitInterrupted, Status, warn
@@ -102,7 +102,7 @@ class MultinomialModel(ClassificationModel):
 
     # -- solving it
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample, objective, classes = self._pose(X, y, sample_weight, offset)
         try:

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import RegressorMixin, _fit_context
+from sklearn.base import RegressorMixin
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._sklearn import Interval, StrOptions, fit_context
 from ..design import LazyDesign, follow, host
 from ..design.tensors import rows_of
 from ..errors import ConvergenceWarning, EmptyModelWarning, Status, warn
@@ -139,7 +139,7 @@ class VarianceModel(Selector, RegressionModel):
         tags.target_tags.multi_output = True
         return tags
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample = self._sample(X, y, sample_weight, offset, self._target)
         evidence = Evidence(sample.design, sample.y.reshape(len(sample.y), -1), sample.weight)

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import Interval, StrOptions, fit_context
 from ..design import follow, host
 from ..design.tensors import rows_of
 from ..errors import ConvergenceWarning, EmptyModelWarning, Status, warn
@@ -218,7 +217,7 @@ class RVMClassifier(Selector, ClassificationModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         search, rounds = SEARCHES[self.algorithm]

@@ -7,8 +7,8 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._sklearn import Interval, StrOptions
 from ..errors import EmptyModelWarning, Status, choose, warn
 from ..objective.posterior import Posterior
 from ..rows.dask.summed import SummedPosterior

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import check_feature_names_in
 from ..basis import Linear, finite_columns
 from ..rows.dask.collections import is_frame, is_lazy
 
@@ -89,4 +90,4 @@ class InputSelector(TransformerMixin):
 
 def input_names(model, input_features=None) -> np.ndarray:
     """Names of the inputs: those given, those seen in fit, or x0, x1, ..."""
-    return _check_feature_names_in(model, input_features)
+    return check_feature_names_in(model, input_features)

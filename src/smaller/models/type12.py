@@ -6,9 +6,8 @@ from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._sklearn import Interval, StrOptions, fit_context
 from ..errors import ConvergenceWarning, EmptyModelWarning, warn
 from ..likelihoods import Multinomial, one_hot
 from ..objective.evidence import Columns, Evidence
@@ -317,7 +316,7 @@ class TypeIIClassifier(Selector, ClassificationModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, X, y, sample_weight, offset):
         sample, classes = self._labelled_sample(X, y, sample_weight, offset)
         m = len(classes)

@@ -18,7 +18,7 @@ from ..basis import Kernel
 from ..design import as_design
 from ..likelihoods import Probit
 from ..priors import LaplaceMixture
-from .posterior import MixturePosterior, Survivors
+from .mixture import MixturePosterior, Survivors
 
 BLOCK_BYTES = 2**24
 

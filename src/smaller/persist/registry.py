@@ -22,8 +22,9 @@ from ..models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
 from ..priors import Jeffreys, Power, Student
 from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step
+from ..tuning.cross_validation import SMLRCV
 from ..tuning.evidence_search import EvidenceSearch
-from ..tuning.path import SMLRCV, Path
+from ..tuning.path import Path
 
 FORMAT, VERSION = "smaller model", 1
 LARGEST_HEADER = 1 << 28  # bytes

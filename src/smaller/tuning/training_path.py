@@ -11,11 +11,12 @@ from ..design import host
 from ..errors import Status
 from ..models.adaptive import LaplaceRegressor
 from ..models.base import Sample
-from ..models.cross_validation import strength_grid
 from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
+from ..models.strength_choice import strength_grid
 from ..solvers import Solution
-from .path import SMLRCV, Path, path
+from .cross_validation import SMLRCV
+from .path import Path, path
 
 PATH_MODELS = (SMLR, SMLRCV, SBMLR, LaplaceRegressor)  # each is a point of a regularisation path
 ON_PATH = ", ".join(cls.__name__ for cls in PATH_MODELS)

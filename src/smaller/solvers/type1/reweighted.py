@@ -17,7 +17,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 
 from ...design import Design
 from ...errors import Status
-from ...objective.posterior import MixturePosterior
+from ...objective.mixture import MixturePosterior
 from ..smooth import solve_semidefinite
 from ..solution import Solution, Step
 from .ridge_start import Start

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import minimize, minimize_scalar
 
-from ...objective.posterior import MixturePosterior
+from ...objective.mixture import MixturePosterior
 
 # Least squares is well posed when the squares of the standardised columns' singular values differ by less than this,
 # and when as many degrees of freedom are left for the noise as there are columns.

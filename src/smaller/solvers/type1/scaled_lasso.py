@@ -14,7 +14,8 @@ import numpy as np
 from ...design import Design
 from ...errors import Status
 from ...likelihoods import Gaussian
-from ...objective.posterior import MixturePosterior, Posterior
+from ...objective.mixture import MixturePosterior
+from ...objective.posterior import Posterior
 from ...priors import Laplace, LaplaceMixture
 from ..l1.newton import newton
 from ..smooth import settle, solve_semidefinite

@@ -16,7 +16,7 @@ from ...models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceReg
 from ...models.multinomial import RMLR, SMLR
 from ...models.rvm import RVMClassifier, RVMRegressor
 from ...models.sbmlr import SBMLR
-from ..path import SMLRCV
+from ..cross_validation import SMLRCV
 from .number_scores import Mean
 
 CLASSIFICATION, REGRESSION = "classification", "regression"

@@ -1,0 +1,177 @@
+"""Kernels between the inputs and centres: computed, or given as a matrix."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, polynomial_kernel, rbf_kernel
+
+from .. import _core
+from ..design import as_design, follow, host, on_device
+from ..design.tensors import columns_of, kernel_values, room, rows_of
+from ..errors import choose
+
+
+def _poly(X, centers, gamma, degree, coef0):
+    return polynomial_kernel(X, centers, degree=degree, gamma=gamma, coef0=coef0)
+
+
+FEW_INPUTS = 16  # whose squared differences are summed as they are; beyond, a matrix product is quicker
+
+
+def _rbf(X, centers, gamma, degree, coef0):
+    if sparse.issparse(X) or sparse.issparse(centers) or not (X.dtype == centers.dtype == np.float64):
+        return rbf_kernel(X, centers, gamma=gamma)
+    if X.shape[1] <= FEW_INPUTS:
+        D = np.empty((X.shape[0], centers.shape[0]))
+        _core.distances(np.ascontiguousarray(X), np.ascontiguousarray(centers.T), D)
+    else:
+        D = euclidean_distances(X, centers, squared=True)
+    _core.decay(D, float(gamma))
+    return D
+
+
+KERNELS: dict[str, Callable] = {
+    "rbf": _rbf,
+    "linear": lambda X, centers, gamma, degree, coef0: linear_kernel(X, centers),
+    "poly": _poly,
+}
+
+
+class Kernel(BaseEstimator):
+    """Phi_ij = K(x_i, c_j), the centres c_j being the distinct training rows.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "poly"} or callable
+        exp(-gamma |x - c|^2), x.c, (gamma x.c + coef0)^degree, or a function of two matrices that returns the matrix of
+        their kernel values. It need not be positive definite.
+    gamma : "scale" or float
+        "scale" is 1 / (sum of the variances of the inputs): 1 / p for standardised inputs.
+    degree, coef0 : float
+        Of the polynomial kernel.
+    """
+
+    def __init__(self, kernel="rbf", gamma="scale", degree=3, coef0=1.0):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+
+    def fit(self, X, sample_weight: np.ndarray) -> Kernel:
+        """Find the centres and the width."""
+        if not callable(self.kernel):
+            choose("Kernel: kernel", self.kernel, KERNELS)
+        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and 0 < float(self.gamma) < math.inf):
+            raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
+        # In the order of their values, so that it does not depend on the order of the rows.
+        positive = np.flatnonzero(sample_weight > 0)
+        self.center_index_ = positive[_distinct_rows(host(X if len(positive) == X.shape[0] else rows_of(X, positive)))]
+        self.centers_ = rows_of(X, self.center_index_)
+        self.gamma_ = _inverse_variance(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
+        self.n_columns_ = len(self.center_index_)
+        return self
+
+    def transform(self, X, columns: np.ndarray | None = None):
+        """Kernel values between X and the centres, or some of them."""
+        if columns is None:
+            _refuse_if_too_large(X.shape[0], self.n_columns_, X, "a kernel basis")
+        centers = self.centers_ if columns is None else rows_of(self.centers_, columns)
+        if centers.shape[0] == 0:
+            return X[:, :0] if on_device(X) else np.empty((X.shape[0], 0), dtype=X.dtype)
+        centers = follow(centers, X) if on_device(X) or on_device(centers) else centers
+        if callable(self.kernel):
+            Phi = self.kernel(X, centers)
+            Phi = follow(Phi, X) if on_device(X) else np.asarray(Phi, dtype=X.dtype)
+            if Phi.shape != (X.shape[0], centers.shape[0]):
+                raise ValueError(
+                    f"The kernel function must return a matrix of shape {(X.shape[0], centers.shape[0])} here; "
+                    f"got {Phi.shape}."
+                )
+            return Phi
+        if on_device(X):
+            return kernel_values(self.kernel, X, centers, self.gamma_, self.degree, self.coef0)
+        return KERNELS[self.kernel](X, centers, self.gamma_, self.degree, self.coef0)
+
+    def names(self, inputs: np.ndarray) -> np.ndarray:
+        """One name for each centre."""
+        return np.array([f"center{i}" for i in self.center_index_], dtype=object)
+
+
+class Precomputed(BaseEstimator):
+    """X is the matrix of kernel values with the training samples: (n, n) in fit, (rows, n) in predict."""
+
+    def fit(self, X, sample_weight: np.ndarray) -> Precomputed:
+        """Check that the matrix is square and find the columns that are not repetitions."""
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "A precomputed kernel must be square in fit, one row and one column for each training sample; "
+                f"got shape {X.shape}. In predict it has one column for each training sample."
+            )
+        positive = np.flatnonzero(sample_weight > 0)
+        self.center_index_ = np.sort(positive[_distinct_columns(np.asarray(host(X))[np.ix_(positive, positive)])])
+        self.n_columns_ = len(self.center_index_)
+        return self
+
+    def transform(self, X, columns: np.ndarray | None = None):
+        """The columns of the distinct training samples."""
+        return columns_of(X, self.center_index_ if columns is None else self.center_index_[columns])
+
+    def names(self, inputs: np.ndarray) -> np.ndarray:
+        """Names of the columns kept."""
+        return inputs[self.center_index_]
+
+
+def _distinct_rows(X) -> np.ndarray:
+    """Positions of the first of each set of equal rows, the rows sorted."""
+    if not sparse.issparse(X):
+        X = X[:, 0] if X.shape[1] == 1 else np.ascontiguousarray(X)
+        return np.unique(X, axis=0, return_index=True)[1]
+    rows = sparse.csr_array(X, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    first: dict[tuple, int] = {}
+    for i, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
+        # Compares as the dense rows do: an early negative entry makes a row small, an early positive one large.
+        entries = zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True)
+        key = (*((0, j, x) if x < 0 else (2, -j, x) for j, x in entries), (1,))
+        first.setdefault(key, i)
+    return np.array([first[key] for key in sorted(first)], dtype=np.intp)
+
+
+def _distinct_columns(K: np.ndarray) -> np.ndarray:
+    """Positions of one of each set of columns that are equal up to rounding, as those of repeated samples are."""
+    K = K.astype(np.float64, copy=False)
+    # Equal columns lie side by side when sorted by their products with a fixed vector.
+    order = np.argsort(np.cos(np.arange(len(K))) @ K, kind="stable")
+    step = np.abs(np.diff(K[:, order], axis=1)).max(axis=0, initial=0.0)
+    new = np.concatenate([[True], step > 1e-12 * np.abs(K).max(initial=0.0)])
+    groups = np.cumsum(new) - 1
+    first = np.full(groups[-1] + 1, len(K))
+    np.minimum.at(first, groups, order)
+    return first
+
+
+def _inverse_variance(X, sample_weight: np.ndarray) -> float:
+    variance = float(as_design(X).moments(sample_weight).spread.sum()) / sample_weight.sum()
+    return 1.0 / variance if variance > np.finfo(float).tiny else 1.0
+
+
+def _refuse_if_too_large(rows: int, columns: int, X, what: str) -> None:
+    needed = rows * columns * getattr(X.dtype, "itemsize", 8)
+    memory = room(X) if on_device(X) else None
+    if memory is None:
+        if not hasattr(os, "sysconf"):
+            return
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if needed > memory:
+        raise MemoryError(
+            f"{what} would need a matrix of {rows} x {columns} ({needed >> 30} GiB), more than this machine's "
+            f"{memory >> 30} GiB; use fewer samples, fewer inputs, or basis='linear'."
+        )
