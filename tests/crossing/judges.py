@@ -606,6 +606,12 @@ class TypeOne:
             return 0.5 * (penalty + self.k * self.n * float(self.h(square)))
         return 0.5 * (penalty + self.k * self.n * square / self.lam)
 
+    def rounding(self, X, b):
+        """Nothing beyond what is allowed in any case: it is that of the residual, which `type_one` hands over."""
+        return 0.0
+
+    value_rounding = rounding
+
     def misses(self, X, D):
         """How far Phi^T D is from the slope of the Laplace penalty, relative to it, the worst column."""
         P, size = self.A.T @ D, np.sqrt((X**2).sum(axis=1))
