@@ -394,11 +394,13 @@ def compare_violation(model, value, rounding):
 
 
 def normal_hazard(x):
-    """phi(x) / Phi(x) of the normal distribution; far to the left, its asymptotic series."""
-    far = np.minimum(x, -30.0)
-    series = -far / (1 - 1 / far**2 + 3 / far**4 - 15 / far**6)
-    near = np.maximum(x, -30.0)
-    return np.where(x < -30.0, series, np.exp(-near * near / 2 - log_ndtr(near)) / np.sqrt(2 * np.pi))
+    """phi(x) / Phi(x) of the normal distribution; to the left, t + 1 / (t + 2 / (t + 3 / ...)) with t = -x."""
+    t = np.maximum(-x, 5.0)
+    fraction = t
+    for k in range(100, 0, -1):
+        fraction = t + k / fraction
+    near = np.maximum(x, -5.0)
+    return np.where(x < -5.0, fraction, np.exp(-near * near / 2 - log_ndtr(near)) / np.sqrt(2 * np.pi))
 
 
 # -- Gaussian targets with L1
