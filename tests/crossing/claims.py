@@ -15,10 +15,25 @@ def _dense(values):
 
 
 def _columns(row, data, s, basis):
-    """The judge's own columns; of single precision the basis' own, which are rounded to it."""
-    if row["layout"] in ("float32", "csr32") and row["basis"] != "linear":
-        return _dense(basis.transform(data.X))[data.kept]
-    return judges.columns(data.plain, s, row["basis"])
+    """The basis' own columns, which must be the judge's up to rounding; the claims are about these."""
+    if row["basis"] in ("linear", "precomputed") or basis is None:
+        return judges.columns(data.plain, s, row["basis"])
+    return _agreeing(_dense(basis.transform(_kept_rows(data))), data.plain, s, row)
+
+
+def _agreeing(Phi, X, s, row):
+    """Columns made by the package on the inputs X, if they are the judge's up to rounding."""
+    single = row["layout"] in ("float32", "csr32")
+    allowed = judges.column_rounding(X, s, row["basis"], np.finfo(np.float32 if single else np.float64).eps)
+    error = np.abs(Phi - judges.columns(X, s, row["basis"]))
+    assert (error <= allowed).all(), f"a column is off by {error.max():.3g}"
+    return Phi
+
+
+def _kept_rows(data):
+    """The user's rows of positive weight, as an array or a sparse matrix of the same precision."""
+    X = data.X.to_numpy() if hasattr(data.X, "to_numpy") else data.X
+    return X[data.kept]
 
 
 def _class_weighted(data, given):

@@ -44,6 +44,15 @@ def columns(X, s, basis):
     return (gamma * X @ centres.T + 1.0) ** 3
 
 
+def column_rounding(X, s, basis, eps):
+    """What rounding to a part eps may do to the columns: kernels sum products as large as the squared rows."""
+    if basis == "quadratic":
+        return 4 * eps * np.abs(columns(X, s, basis))
+    variance = (s @ (X - s @ X / s.sum()) ** 2).sum() / s.sum()
+    size = 1 + (X**2).sum(axis=1).max() / (variance if variance > 0 else 1.0)
+    return 64 * eps * (size if basis == "rbf" else size**3)
+
+
 def standardized(X, s, sparse):
     """Inputs in units of their standard deviations, about their means unless they are sparse."""
     mean = s @ X / s.sum()
