@@ -179,22 +179,19 @@ def type_one(model, row, data, given):
     if not r.any() or (model.status_ == "interpolates" and prior != "laplace"):
         return told  # what is left is rounding, of which a logarithm or a power is no number to compare
     eps = 16 * np.finfo(float).eps
-    blur = eps * float(np.sqrt((data.s[:, None] * size**2).sum())) / unit  # of the residual, as a vector
-    length = np.sqrt((problem.residual(X) ** 2).sum())
-    rate = 1 / problem.lam if not learned else float(problem.slope(problem.square(problem.residual(X))))
-    rounding = 0.5 * rate * (2 * length * blur + blur**2)
+    problem.blur = eps * float(np.sqrt((data.s[:, None] * size**2).sum())) / unit
     if prior == "laplace":
-        claimed = model.objective_, model.dual_gap_, model.tol, model.status_
-        told += judges.judge_convex(problem, X, None, *claimed, rounding)
+        told += judges.judge_convex(problem, X, None, model.objective_, model.dual_gap_, model.tol, model.status_)
         missed = [problem.misses(X, D) for D in problem.duals(X)]
-        far = blur * (1 / problem.lam if not learned else problem.b * np.sqrt(problem.n) / length) / problem.b
+        far = problem.pulled(X) / problem.b
         return told + judges.compare_between(
             "violation_", model.violation_, max(min(missed) - far, 0.0), max(missed) + far
         )
+    told += judges.compare("objective_", model.objective_, problem.value(X), data.s, problem.value_rounding(X))
     low, high = problem.stationarity(X)
     high = high if prior in ("gaussian", "student") else max(low, high)
     largest = np.sqrt(((problem.A.T @ problem.T) ** 2).mean(axis=1)).max(initial=0.0) or 1.0
-    far = 2 * blur / largest
+    far = 2 * problem.blur / largest
     told += judges.compare_between("violation_", model.violation_, max(low - far, 0.0), high + far)
     if model.status_ == "converged" and not model.violation_ <= model.tol:
         told.append(f"status converged with a violation of {model.violation_:.3g} above tol={model.tol:.3g}")

@@ -598,6 +598,7 @@ class TypeOne:
         self.A = np.where(self.there, root * centred / self.norm, 0.0)
         self.T = root * (Y - (s @ Y / total if intercept else 0.0))
         self.b = 0.5 * np.sqrt(self.k)
+        self.blur = 0.0  # what rounding makes of the residual, as a vector
 
     def weights(self, coef):
         """Of unit columns, (d, k)."""
@@ -617,11 +618,27 @@ class TypeOne:
             return 0.5 * (penalty + self.k * self.n * float(self.h(square)))
         return 0.5 * (penalty + self.k * self.n * square / self.lam)
 
-    def rounding(self, X, b):
-        """Nothing beyond what is allowed in any case: it is that of the residual, which `type_one` hands over."""
-        return 0.0
+    def value_rounding(self, X, b=None):
+        """What the objective is off by where the residual, as a vector, is off by `blur`."""
+        U = self.residual(X)
+        rate = 1 / self.lam if self.lam is not None else float(self.slope(self.square(U)))
+        return 0.5 * rate * (2 * np.sqrt((U**2).sum()) * self.blur + self.blur**2)
 
-    value_rounding = rounding
+    def rounding(self, X, b=None):
+        """The same of the duality gap: a dual point along the residual is shrunk until it is feasible.
+
+        Its products with unit columns, which may be b, are off by `pulled`: the shrinkage by pulled / b of itself. That
+        of the lasso multiplies the penalty, that of the square-root lasso, whose dual is linear, all of the bound.
+        """
+        return self.value_rounding(X) + self.pulled(X) / self.b * (
+            self.value(X) if self.lam is None else self.b * float(np.sqrt((X**2).sum(axis=1)).sum())
+        )
+
+    def pulled(self, X):
+        """By how much rounding moves a product of a unit column with the dual point along the residual."""
+        if self.lam is not None:
+            return self.blur / self.lam
+        return self.blur * self.b * np.sqrt(self.n) / np.sqrt((self.residual(X) ** 2).sum())
 
     def misses(self, X, D):
         """How far Phi^T D is from the slope of the Laplace penalty, relative to it, the worst column."""
