@@ -135,6 +135,8 @@ def jeffreys(model, row, data, given):
     y, Phi = _posed(row, data, model.basis_)
     w, noise, s = _dense(model.coef_), model.noise_, data.s
     r = y - Phi @ w - model.intercept_
+    if noise == 0:  # of a constant, nothing is left
+        return [] if not w.any() and np.abs(r).max() <= 1e-14 * np.abs(y).max() else ["noise_ is 0"]
     value = float(s @ r**2) / (2 * noise) + s.sum() / 2 * np.log(noise) + float(np.log(np.abs(w[w != 0])).sum())
     missed = judges.survivors_violation(Phi, w, -r / noise, s, 1 / np.sqrt(noise) if row["fit_intercept"] else 0.0)
     size = np.abs(Phi) @ np.abs(w) + np.abs(model.intercept_) + np.abs(y)
@@ -169,7 +171,7 @@ def type_one(model, row, data, given):
     unit = 1.0
     if prior == "student" and learned:  # it counts weights in units of the targets' root mean square
         plain = judges.TypeOne(Phi, y, data.s, prior, None, row["fit_intercept"])
-        unit = np.sqrt(plain.square(plain.T))
+        unit = np.sqrt(plain.square(plain.T)) or 1.0
     if not learned and lam != row["noise"]:
         return [f"lambda_ is {lam!r} where {row['noise']} was given"]
     problem = judges.TypeOne(Phi, y, data.s, prior, None if learned else lam, row["fit_intercept"], unit)
@@ -235,13 +237,16 @@ def probit(model, row, data, given):
 
 def scaled(model, row, data, given):
     """JCFO: the objective of weights and scalings."""
-    s, value = _class_weighted(data, given), 0.0
+    s, value, blur = _class_weighted(data, given), 0.0, 0.0
     unit = judges.weighted_spread(data.plain, s) ** 2 if row["standardize"] else np.ones(data.plain.shape[1])
     for (w, b, t, shift), theta in zip(_machines(model, row, data), model.theta_, strict=True):
-        F = judges.scaled_kernel(data.plain, theta, row["basis"]) @ w + b + shift
+        K, unsure = judges.scaled_kernel(data.plain, theta, row["basis"])
+        F = K @ w + b + shift
         penalty = row["lam"] * float(np.abs(w).sum()) + row["lam_theta"] * float(unit @ theta)
         value += penalty - float(s @ log_ndtr(t * F))
-    return judges.compare("objective_", model.objective_, value, s) + _sane(model, data)
+        size = unsure @ np.abs(w) + np.abs(b) + np.abs(shift)
+        blur += 16 * np.finfo(float).eps * float(s @ (size * judges.normal_hazard(t * F)))
+    return judges.compare("objective_", model.objective_, value, s, blur) + _sane(model, data)
 
 
 def boosted(model, row, data, given):

@@ -60,11 +60,14 @@ def standardized(X, s, sparse):
 
 
 def scaled_kernel(X, theta, basis):
-    """Kernels that see each input through a scaling: radial, or cubic."""
+    """Kernels that see each input through a scaling, radial or cubic, and what their rounding is relative to."""
     centres = np.unique(X, axis=0)
-    if basis == "rbf":
-        return np.exp(-(theta * (X[:, None, :] - centres) ** 2).sum(axis=2))
-    return (1.0 + (X * theta) @ centres.T) ** 3
+    if basis == "rbf":  # about the mean; a distance is known to a part of the squared rows
+        X, centres = X - X.mean(axis=0), centres - X.mean(axis=0)
+        K = np.exp(-(theta * (X[:, None, :] - centres) ** 2).sum(axis=2))
+        return K, K * (1 + (theta * X**2).sum(axis=1)[:, None] + (theta * centres**2).sum(axis=1))
+    D = (X * theta) @ centres.T
+    return (1.0 + D) ** 3, 3 * (1.0 + np.abs(D)) * (1.0 + D) ** 2
 
 
 def class_factors(class_weight, codes, s, labels):
