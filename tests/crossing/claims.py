@@ -15,10 +15,25 @@ def _dense(values):
 
 
 def _columns(row, data, s, basis):
-    """The judge's own columns; of single precision the basis' own, which are rounded to it."""
-    if row["layout"] in ("float32", "csr32") and row["basis"] != "linear":
-        return _dense(basis.transform(data.X))[data.kept]
-    return judges.columns(data.plain, s, row["basis"])
+    """The basis' own columns, which must be the judge's up to rounding; the claims are about these."""
+    if row["basis"] in ("linear", "precomputed") or basis is None:
+        return judges.columns(data.plain, s, row["basis"])
+    return _agreeing(_dense(basis.transform(_kept_rows(data))), data.plain, s, row)
+
+
+def _agreeing(Phi, X, s, row):
+    """Columns made by the package on the inputs X, if they are the judge's up to rounding."""
+    single = row["layout"] in ("float32", "csr32")
+    allowed = judges.column_rounding(X, s, row["basis"], np.finfo(np.float32 if single else np.float64).eps)
+    error = np.abs(Phi - judges.columns(X, s, row["basis"]))
+    assert (error <= allowed).all(), f"a column is off by {error.max():.3g}"
+    return Phi
+
+
+def _kept_rows(data):
+    """The user's rows of positive weight, as an array or a sparse matrix of the same precision."""
+    X = data.X.to_numpy() if hasattr(data.X, "to_numpy") else data.X
+    return X[data.kept]
 
 
 def _class_weighted(data, given):
@@ -120,6 +135,8 @@ def jeffreys(model, row, data, given):
     y, Phi = _posed(row, data, model.basis_)
     w, noise, s = _dense(model.coef_), model.noise_, data.s
     r = y - Phi @ w - model.intercept_
+    if noise == 0:  # of a constant, nothing is left
+        return [] if not w.any() and np.abs(r).max() <= 1e-14 * np.abs(y).max() else ["noise_ is 0"]
     value = float(s @ r**2) / (2 * noise) + s.sum() / 2 * np.log(noise) + float(np.log(np.abs(w[w != 0])).sum())
     missed = judges.survivors_violation(Phi, w, -r / noise, s, 1 / np.sqrt(noise) if row["fit_intercept"] else 0.0)
     size = np.abs(Phi) @ np.abs(w) + np.abs(model.intercept_) + np.abs(y)
@@ -154,7 +171,7 @@ def type_one(model, row, data, given):
     unit = 1.0
     if prior == "student" and learned:  # it counts weights in units of the targets' root mean square
         plain = judges.TypeOne(Phi, y, data.s, prior, None, row["fit_intercept"])
-        unit = np.sqrt(plain.square(plain.T))
+        unit = np.sqrt(plain.square(plain.T)) or 1.0
     if not learned and lam != row["noise"]:
         return [f"lambda_ is {lam!r} where {row['noise']} was given"]
     problem = judges.TypeOne(Phi, y, data.s, prior, None if learned else lam, row["fit_intercept"], unit)
@@ -164,22 +181,19 @@ def type_one(model, row, data, given):
     if not r.any() or (model.status_ == "interpolates" and prior != "laplace"):
         return told  # what is left is rounding, of which a logarithm or a power is no number to compare
     eps = 16 * np.finfo(float).eps
-    blur = eps * float(np.sqrt((data.s[:, None] * size**2).sum())) / unit  # of the residual, as a vector
-    length = np.sqrt((problem.residual(X) ** 2).sum())
-    rate = 1 / problem.lam if not learned else float(problem.slope(problem.square(problem.residual(X))))
-    rounding = 0.5 * rate * (2 * length * blur + blur**2)
+    problem.blur = eps * float(np.sqrt((data.s[:, None] * size**2).sum())) / unit
     if prior == "laplace":
-        claimed = model.objective_, model.dual_gap_, model.tol, model.status_
-        told += judges.judge_convex(problem, X, None, *claimed, rounding)
+        told += judges.judge_convex(problem, X, None, model.objective_, model.dual_gap_, model.tol, model.status_)
         missed = [problem.misses(X, D) for D in problem.duals(X)]
-        far = blur * (1 / problem.lam if not learned else problem.b * np.sqrt(problem.n) / length) / problem.b
+        far = problem.pulled(X) / problem.b
         return told + judges.compare_between(
             "violation_", model.violation_, max(min(missed) - far, 0.0), max(missed) + far
         )
+    told += judges.compare("objective_", model.objective_, problem.value(X), data.s, problem.value_rounding(X))
     low, high = problem.stationarity(X)
     high = high if prior in ("gaussian", "student") else max(low, high)
     largest = np.sqrt(((problem.A.T @ problem.T) ** 2).mean(axis=1)).max(initial=0.0) or 1.0
-    far = 2 * blur / largest
+    far = 2 * problem.blur / largest
     told += judges.compare_between("violation_", model.violation_, max(low - far, 0.0), high + far)
     if model.status_ == "converged" and not model.violation_ <= model.tol:
         told.append(f"status converged with a violation of {model.violation_:.3g} above tol={model.tol:.3g}")
@@ -223,13 +237,16 @@ def probit(model, row, data, given):
 
 def scaled(model, row, data, given):
     """JCFO: the objective of weights and scalings."""
-    s, value = _class_weighted(data, given), 0.0
+    s, value, blur = _class_weighted(data, given), 0.0, 0.0
     unit = judges.weighted_spread(data.plain, s) ** 2 if row["standardize"] else np.ones(data.plain.shape[1])
     for (w, b, t, shift), theta in zip(_machines(model, row, data), model.theta_, strict=True):
-        F = judges.scaled_kernel(data.plain, theta, row["basis"]) @ w + b + shift
+        K, unsure = judges.scaled_kernel(data.plain, theta, row["basis"])
+        F = K @ w + b + shift
         penalty = row["lam"] * float(np.abs(w).sum()) + row["lam_theta"] * float(unit @ theta)
         value += penalty - float(s @ log_ndtr(t * F))
-    return judges.compare("objective_", model.objective_, value, s) + _sane(model, data)
+        size = unsure @ np.abs(w) + np.abs(b) + np.abs(shift)
+        blur += 16 * np.finfo(float).eps * float(s @ (size * judges.normal_hazard(t * F)))
+    return judges.compare("objective_", model.objective_, value, s, blur) + _sane(model, data)
 
 
 def boosted(model, row, data, given):

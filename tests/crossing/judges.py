@@ -44,6 +44,15 @@ def columns(X, s, basis):
     return (gamma * X @ centres.T + 1.0) ** 3
 
 
+def column_rounding(X, s, basis, eps):
+    """What rounding to a part eps may do to the columns: kernels sum products as large as the squared rows."""
+    if basis == "quadratic":
+        return 4 * eps * np.abs(columns(X, s, basis))
+    variance = (s @ (X - s @ X / s.sum()) ** 2).sum() / s.sum()
+    size = 1 + (X**2).sum(axis=1).max() / (variance if variance > 0 else 1.0)
+    return 64 * eps * (size if basis == "rbf" else size**3)
+
+
 def standardized(X, s, sparse):
     """Inputs in units of their standard deviations, about their means unless they are sparse."""
     mean = s @ X / s.sum()
@@ -51,11 +60,14 @@ def standardized(X, s, sparse):
 
 
 def scaled_kernel(X, theta, basis):
-    """Kernels that see each input through a scaling: radial, or cubic."""
+    """Kernels that see each input through a scaling, radial or cubic, and what their rounding is relative to."""
     centres = np.unique(X, axis=0)
-    if basis == "rbf":
-        return np.exp(-(theta * (X[:, None, :] - centres) ** 2).sum(axis=2))
-    return (1.0 + (X * theta) @ centres.T) ** 3
+    if basis == "rbf":  # about the mean; a distance is known to a part of the squared rows
+        X, centres = X - X.mean(axis=0), centres - X.mean(axis=0)
+        K = np.exp(-(theta * (X[:, None, :] - centres) ** 2).sum(axis=2))
+        return K, K * (1 + (theta * X**2).sum(axis=1)[:, None] + (theta * centres**2).sum(axis=1))
+    D = (X * theta) @ centres.T
+    return (1.0 + D) ** 3, 3 * (1.0 + np.abs(D)) * (1.0 + D) ** 2
 
 
 def class_factors(class_weight, codes, s, labels):
@@ -394,11 +406,13 @@ def compare_violation(model, value, rounding):
 
 
 def normal_hazard(x):
-    """phi(x) / Phi(x) of the normal distribution; far to the left, its asymptotic series."""
-    far = np.minimum(x, -30.0)
-    series = -far / (1 - 1 / far**2 + 3 / far**4 - 15 / far**6)
-    near = np.maximum(x, -30.0)
-    return np.where(x < -30.0, series, np.exp(-near * near / 2 - log_ndtr(near)) / np.sqrt(2 * np.pi))
+    """phi(x) / Phi(x) of the normal distribution; to the left, t + 1 / (t + 2 / (t + 3 / ...)) with t = -x."""
+    t = np.maximum(-x, 5.0)
+    fraction = t
+    for k in range(100, 0, -1):
+        fraction = t + k / fraction
+    near = np.maximum(x, -5.0)
+    return np.where(x < -5.0, fraction, np.exp(-near * near / 2 - log_ndtr(near)) / np.sqrt(2 * np.pi))
 
 
 # -- Gaussian targets with L1
@@ -587,6 +601,7 @@ class TypeOne:
         self.A = np.where(self.there, root * centred / self.norm, 0.0)
         self.T = root * (Y - (s @ Y / total if intercept else 0.0))
         self.b = 0.5 * np.sqrt(self.k)
+        self.blur = 0.0  # what rounding makes of the residual, as a vector
 
     def weights(self, coef):
         """Of unit columns, (d, k)."""
@@ -605,6 +620,28 @@ class TypeOne:
         if self.lam is None:
             return 0.5 * (penalty + self.k * self.n * float(self.h(square)))
         return 0.5 * (penalty + self.k * self.n * square / self.lam)
+
+    def value_rounding(self, X, b=None):
+        """What the objective is off by where the residual, as a vector, is off by `blur`."""
+        U = self.residual(X)
+        rate = 1 / self.lam if self.lam is not None else float(self.slope(self.square(U)))
+        return 0.5 * rate * (2 * np.sqrt((U**2).sum()) * self.blur + self.blur**2)
+
+    def rounding(self, X, b=None):
+        """The same of the duality gap: a dual point along the residual is shrunk until it is feasible.
+
+        Its products with unit columns, which may be b, are off by `pulled`: the shrinkage by pulled / b of itself. That
+        of the lasso multiplies the penalty, that of the square-root lasso, whose dual is linear, all of the bound.
+        """
+        return self.value_rounding(X) + self.pulled(X) / self.b * (
+            self.value(X) if self.lam is None else self.b * float(np.sqrt((X**2).sum(axis=1)).sum())
+        )
+
+    def pulled(self, X):
+        """By how much rounding moves a product of a unit column with the dual point along the residual."""
+        if self.lam is not None:
+            return self.blur / self.lam
+        return self.blur * self.b * np.sqrt(self.n) / np.sqrt((self.residual(X) ** 2).sum())
 
     def misses(self, X, D):
         """How far Phi^T D is from the slope of the Laplace penalty, relative to it, the worst column."""

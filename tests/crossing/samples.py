@@ -2,7 +2,6 @@
 
 import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -150,11 +149,11 @@ def _frame(X, seed):
 
 
 def _mapped(X, seed):
-    file = Path(tempfile.gettempdir()) / f"crossing-{seed % 64}.dat"
-    mapped = np.memmap(file, dtype=np.float64, mode="w+", shape=X.shape)
-    mapped[:] = X
-    mapped.flush()
-    return np.memmap(file, dtype=np.float64, mode="r", shape=X.shape)
+    """Read from a file without a name, which ends with the map."""
+    with tempfile.TemporaryFile() as file:
+        file.write(X.tobytes())
+        file.flush()
+        return np.memmap(file, dtype=np.float64, mode="r", shape=X.shape)
 
 
 def _dask(X, seed):

@@ -31,8 +31,9 @@ def _rbf(X, centers, gamma, degree, coef0):
     if X.shape[1] <= FEW_INPUTS:
         D = np.empty((X.shape[0], centers.shape[0]))
         _core.distances(np.ascontiguousarray(X), np.ascontiguousarray(centers.T), D)
-    else:
-        D = euclidean_distances(X, centers, squared=True)
+    else:  # about the centres' mean: |x|^2 - 2 x.c + |c|^2 of inputs far from 0 would lose their differences
+        middle = centers.mean(axis=0)
+        D = euclidean_distances(X - middle, centers - middle, squared=True)
     _core.decay(D, float(gamma))
     return D
 

@@ -128,9 +128,7 @@ class JCFO(InputSelector, ProbitModel):
         W = np.column_stack([solution.weights[:, 0] for solution in solutions])
         d = sample.basis.n_columns_
         self._keep(sample, W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]))
-        theta = np.vstack([solution.extra["theta"] for solution in solutions]) / unit**2
-        # A kernel that is given no weight looks at nothing.
-        self.theta_ = np.where(self.coef_.any(axis=1)[:, None], theta, 0.0)
+        self.theta_ = np.vstack([solution.extra["theta"] for solution in solutions]) / unit**2
         self._tell(solutions, self.tol)
         return self
 

@@ -95,11 +95,13 @@ def lasso(
     convex : bool
         Whether noise and weights have one optimum together, so that steps of the noise may be lengthened.
     """
-    noise, objective, missed, collapsed = first, pose(first), np.inf, False
+    noise, objective, missed, fine, collapsed = first, pose(first), np.inf, 1e-2, False
     W, history, n_iter, moves = objective.start(), [], 0, []
     for _ in range(ROUNDS):
-        # Weights for a noise that will not stay need not be exact.
-        fine = max(tol, min(1e-2, 0.01 * missed))
+        if moves:
+            noise = max(float(np.exp(_secant(moves))), LEAST * first) if convex else best
+            objective = pose(noise)
+            fine = max(tol, min(1e-2, _resolving(missed, solution.objective, objective.s.sum())))
         solution = solver(objective, W, fine, max_iter)
         W, n_iter = solution.weights, n_iter + solution.n_iter
         history += solution.history
@@ -113,8 +115,6 @@ def lasso(
             solution = solver(objective, W, tol, max_iter)
             break
         moves.append((np.log(noise), np.log(best / noise)))
-        noise = max(float(np.exp(_secant(moves))), LEAST * first) if convex else best
-        objective = pose(noise)
     status = solution.status if missed <= tol else Status.MAX_ITER
     if collapsed or best <= LEAST * first:
         status = Status.COLLAPSED
@@ -123,14 +123,23 @@ def lasso(
     return solution._replace(status=status, violation=violation, n_iter=n_iter, history=history, extra=extra)
 
 
+def _resolving(missed: float, value: float, total: float) -> float:
+    """A relative gap that leaves a third of the noise's change unsure: weights for a noise to come need not be exact.
+
+    Scores of a gap g of the objective are within sqrt(2 noise g value) of the best, the residual is about
+    sqrt(noise total): the mean square is known to a part 2 sqrt(2 g value / total).
+    """
+    return 0.01 * missed**2 * total / max(value, total)
+
+
 def _secant(moves: list[tuple[float, float]]) -> float:
     """The next log noise: a plain step, lengthened as the last two suggest, but no farther than a factor of 10."""
     at, move = moves[-1]
     if len(moves) > 1 and moves[-2][0] != at:
         before, earlier = moves[-2]
         rate = 1.0 + (move - earlier) / (at - before)  # how much of a change of the noise survives a round
-        if 0 < rate < 1:
-            longer = move * rate / max(1.0 - rate, 0.1)
+        if rate > 0:
+            longer = move * rate / max(1.0 - rate, 0.01)  # a noise that falls at one rate has no end but 0
             return at + move + float(np.clip(longer, -FARTHER, FARTHER))
     return at + move
 

@@ -36,7 +36,6 @@ def scalings(objective: ScaledPosterior, theta: np.ndarray, tol: float, max_iter
     began, steps = time.perf_counter(), []
     mixed = objective.pose(theta)
     start = stretched(mixed, Ridge(mixed).start(2.0 * objective.y - 1.0))
-    status = Status.UNSETTLED
     for _ in range(max_iter):
         solution = reweighted(mixed, start, tol, STEPS)
         rows = solution.extra["rows"]
@@ -44,16 +43,13 @@ def scalings(objective: ScaledPosterior, theta: np.ndarray, tol: float, max_iter
         point = _together(objective, theta, survivors, mixed.norm[rows] / np.sqrt(mixed.total), tol)
         theta, support = point.theta, len(point.weights.rows)
         steps.append(Step(point.value, point.violation, np.nan, support, time.perf_counter() - began))
-        if point.violation <= tol:
-            status = Status.CONVERGED
-            break
-        if _stalled(steps):
+        if point.violation <= tol or _stalled(steps):
             break
         mixed = objective.pose(theta)
         w = np.zeros(mixed.design.d)
         w[point.weights.rows] = point.weights.w
         start = revived(mixed, w, point.idle, np.full(len(w), objective.lam), point.weights.b)
-    return _solution(objective, _merged(objective, point), status, steps)
+    return _solution(objective, _merged(objective, point), tol, steps)
 
 
 def _together(objective: ScaledPosterior, theta: np.ndarray, start: Start, size: np.ndarray, tol: float) -> ScaledPoint:
@@ -64,9 +60,10 @@ def _together(objective: ScaledPosterior, theta: np.ndarray, start: Start, size:
     unit[:r] = 1.0 / np.maximum(size, 1e-3 * size.max(initial=0.0))
     bounds: list = [(0, None)] * (r + 1 + p)
     bounds[r] = (None, None) if objective.intercept else (0, 0)
+    least = np.where(np.arange(r + 1 + p) == r, -np.inf, 0.0)  # rounding takes the search a little below
 
     def value(v: np.ndarray) -> tuple[float, np.ndarray]:
-        v = v * unit
+        v = np.maximum(v, least) * unit
         slopes = objective.slopes(v[r + 1 :], start.rows, sign * v[:r], v[r])
         slope = np.concatenate([sign * slopes.w, [slopes.b], slopes.theta])
         return slopes.loss + price @ v, (slope + price) * unit
@@ -75,7 +72,7 @@ def _together(objective: ScaledPosterior, theta: np.ndarray, start: Start, size:
     within = 0.1 * tol * float((price * unit)[price > 0].min())
     options = {"maxiter": TRIALS, "maxfun": 2 * TRIALS, "ftol": 0.0, "gtol": within, "maxcor": MEMORY}
     found = minimize(value, first, jac=True, bounds=bounds, method="L-BFGS-B", options=options)
-    best = found.x if found.fun <= value(first)[0] else first
+    best = np.maximum(found.x, least) if found.fun <= value(first)[0] else first
     v = _polished(value, best, r if objective.intercept else -1, within)
     v = v * unit
     alive = np.flatnonzero(v[:r])
@@ -122,8 +119,13 @@ def _hessian(value: Callable, v: np.ndarray, moving: np.ndarray, bounded: np.nda
 
 
 def _merged(objective: ScaledPosterior, point: ScaledPoint) -> ScaledPoint:
-    """Kernels whose centres are equal in all inputs that are seen are one kernel: the first gets all their weight."""
+    """Kernels whose centres are equal in all inputs that are seen are one kernel: the first gets all their weight.
+
+    Kernels without any weight see nothing.
+    """
     rows, w = point.weights.rows, point.weights.w
+    if not len(rows):
+        return objective.at(np.zeros_like(point.theta), rows, w, point.weights.b)
     centers = objective.centers[rows][:, np.flatnonzero(point.theta)]
     centers = centers.toarray() if issparse(centers) else centers
     if len(rows) < 2:
@@ -143,11 +145,13 @@ def _stalled(steps: list[Step]) -> bool:
     return then - now <= NOTHING * max(1.0, abs(now))
 
 
-def _solution(objective: ScaledPosterior, point: ScaledPoint, status: Status, steps: list[Step]) -> Solution:
+def _solution(objective: ScaledPosterior, point: ScaledPoint, tol: float, steps: list[Step]) -> Solution:
     weights, violation = point.weights, point.violation
     W = np.zeros((objective.centers.shape[0] + objective.intercept, 1))
     W[weights.rows, 0] = weights.w
     if objective.intercept:
         W[-1] = weights.b
-    extra = {"theta": point.theta}
+    # The last row is that of the point returned.
+    steps[-1] = steps[-1]._replace(objective=point.value, violation=violation, support=len(weights.rows))
+    status, extra = Status.CONVERGED if violation <= tol else Status.UNSETTLED, {"theta": point.theta}
     return Solution(W, weights.F[:, None], status, point.value, violation, violation, len(steps), steps, extra)
