@@ -7,8 +7,8 @@
 namespace smaller {
 namespace {
 
-// The penalty of all weights, (d + intercept, k): l1 at strength 1, l2, and `scale`, against which KKT residuals of weights
-// without L1 penalty are measured. `leads` marks the columns that may enter the working set.
+// The penalty of all weights, (d + intercept, k): l1 at strength 1, l2, and `scale`, against which KKT residuals of
+// weights without L1 penalty are measured. `leads` marks the columns that may enter the working set.
 struct PenaltyArrays {
     Table l1;
     std::optional<Table> l2;
@@ -130,8 +130,8 @@ struct WorkingSetArrays {
     }
 };
 
-// One sweep of bound updates over a working set: the curvature of the bound and the mean that is taken out of the column
-// of each coordinate, whether the coordinate is visited, and whether the best update comes first.
+// One sweep of bound updates over a working set: the curvature of the bound and the mean that is taken out of the
+// column of each coordinate, whether the coordinate is visited, and whether the best update comes first.
 struct SweepArrays {
     Vector<const double> bound, center;
     Vector<const std::uint8_t> visit;

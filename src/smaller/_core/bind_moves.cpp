@@ -1,4 +1,5 @@
-// Binds the losses after each of the moves that boosted lasso may take, of a weight or of a gate, and the move of a gate.
+// Binds the losses after each of the moves that boosted lasso may take, of a weight or of a gate, and the move of a
+// gate.
 #include "bindings.hpp"
 #include "blasso.hpp"
 

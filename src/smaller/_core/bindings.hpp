@@ -1,5 +1,5 @@
-// Types and functions that all files share which bind kernels to Python. An array of another layout or type than a kernel
-// takes is refused: converting it would silently copy the design.
+// Types and functions that all files share which bind kernels to Python. An array of another layout or type than a
+// kernel takes is refused: converting it would silently copy the design.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

@@ -42,8 +42,8 @@ struct Dense {
     double spread(size_t j, double c, const double* q, double) const { return smaller::spread(column(j), c, q, n); }
     void add(size_t j, double d, double* f) const { smaller::add(f, column(j), 0.0, d, n); }
     void move(size_t j, double c, double d, Lazy& lazy) const { add_weighted(lazy.v, lazy.q, column(j), c, d, n); }
-    // H[c, e] += sum q x_c x_e of the columns left and right, where e >= c if they are the same: a block of rows at a time,
-    // that stays in the cache while all pairs of columns use it.
+    // H[c, e] += sum q x_c x_e of the columns left and right, where e >= c if they are the same: a block of rows at a
+    // time, that stays in the cache while all pairs of columns use it.
     void cross(const Side& left, const Side& right, bool same, const double* q, double* H, size_t stride_of_H) const {
         constexpr size_t ROWS = 256, PANEL = 12, FEW = 6;
         if (left.count < FEW && !same) {  // not worth the copies
@@ -65,8 +65,8 @@ struct Dense {
                 std::copy_n(column(right.column[e]) + first, rows, &plain[e * ROWS]);
             for (size_t c = 0; c < left.count; c += PANEL) {
                 const size_t from = same ? c : 0;
-                products(weighted.data() + c * ROWS, ROWS, std::min(PANEL, left.count - c), plain.data() + from * ROWS, ROWS,
-                         right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
+                products(weighted.data() + c * ROWS, ROWS, std::min(PANEL, left.count - c), plain.data() + from * ROWS,
+                         ROWS, right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
             }
         }
     }
@@ -77,7 +77,8 @@ struct Dense {
         size_t c = 0;
         if constexpr (std::is_same_v<T, double>)
             for (; c + 4 <= columns.size(); c += 4) {
-                const double* four[] = {column(columns[c]), column(columns[c + 1]), column(columns[c + 2]), column(columns[c + 3])};
+                const double* four[4];
+                for (size_t e = 0; e < 4; ++e) four[e] = column(columns[c + e]);
                 dot_four(four, v, n, out + c);
             }
         for (; c < columns.size(); ++c) out[c] = dot(columns[c], v);
@@ -126,7 +127,8 @@ struct Sparse {
         std::vector<double> z(n);
         for (size_t c = 0; c < left.count; ++c) {
             each(left.column[c], [&](size_t r, double x) { z[r] = x * q[r]; });
-            for (size_t e = same ? c : 0; e < right.count; ++e) H[c * stride_of_H + e] += dot(right.column[e], z.data());
+            for (size_t e = same ? c : 0; e < right.count; ++e)
+                H[c * stride_of_H + e] += dot(right.column[e], z.data());
             each(left.column[c], [&](size_t r, double) { z[r] = 0.0; });
         }
     }

@@ -1,5 +1,5 @@
-// Conjugate gradients on the quadratic model of a Newton step, for supports too large for their Hessian: they need products
-// with columns only. The variables are centred columns and, where there are any, intercepts.
+// Conjugate gradients on the quadratic model of a Newton step, for supports too large for their Hessian: they need
+// products with columns only. The variables are centred columns and, where there are any, intercepts.
 #pragma once
 #include "model.hpp"
 
@@ -11,8 +11,8 @@ public:
     Conjugate(Model<Columns>& model, const std::vector<double>& center, const std::vector<double>& curvature)
         : M(model), center(center), curvature(curvature), n(model.n), k(model.k) {}
 
-    // Moves the step towards Newton's equations on the non-zero coordinates with their signs; coordinates whose sign would
-    // change stop at 0. Counts products with the Hessian.
+    // Moves the step towards Newton's equations on the non-zero coordinates with their signs; coordinates whose sign
+    // would change stop at 0. Counts products with the Hessian.
     int run(double tolerance) {
         support.clear();
         for (size_t i = 0; i < M.A.size; ++i)
@@ -127,7 +127,8 @@ private:
         }
     }
 
-    // Go as far along `move` as the model falls, at the least to where the first sign changes. How many signs would change.
+    // Go as far along `move` as the model falls, at the least to where the first sign changes. How many signs would
+    // change.
     size_t accept(const std::vector<double>& gradient, const std::vector<double>& move) {
         const size_t m = support.size();
         std::vector<double> step(move.size());

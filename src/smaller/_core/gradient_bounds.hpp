@@ -1,9 +1,9 @@
 // Along a path most of the gradient need not be known, only that it is below a threshold.
 //
-// From strength to strength residuals shrink, and the gradient with them; by what residuals change besides, an entry of the
-// gradient changes no more than that is long times its column. An entry is at most shrunk * (reach + length * way), in the
-// units of the residuals when all of the gradient was computed last. Columns are centred where there is an intercept, whose
-// residuals then sum to 0.
+// From strength to strength residuals shrink, and the gradient with them; by what residuals change besides, an entry of
+// the gradient changes no more than that is long times its column. An entry is at most shrunk * (reach + length * way),
+// in the units of the residuals when all of the gradient was computed last. Columns are centred where there is an
+// intercept, whose residuals then sum to 0.
 #pragma once
 #include <limits>
 

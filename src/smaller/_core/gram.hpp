@@ -20,8 +20,8 @@ class Gram {
 public:
     Gram(Model<Columns>& model, Hessian& kept) : M(model), kept(kept), n(model.n), k(model.k) {}
 
-    // How many sweeps over the columns cost as much as the Hessian of the active coordinates and a few Cholesky factors.
-    // Models that need more, because columns are nearly collinear, are better solved through it.
+    // How many sweeps over the columns cost as much as the Hessian of the active coordinates and a few Cholesky
+    // factors. Models that need more, because columns are nearly collinear, are better solved through it.
     double worth_sweeps(int max_sweeps) {
         active.clear();
         entries = 0.0;
@@ -93,7 +93,8 @@ private:
         return static_cast<std::uint64_t>(M.A.klass[i]) << 40 | static_cast<std::uint64_t>(M.A.feature[i]);
     }
 
-    // H over the active coordinates, from what was kept and what is missing there; `border` between them and the intercepts.
+    // H over the active coordinates, from what was kept and what is missing there; `border` between them and the
+    // intercepts.
     void form(size_t a) {
         const size_t old = kept.places.size();
         std::vector<size_t> column(a), missing;

@@ -1,5 +1,6 @@
-// The whole design as a solver's rounds need it: products with all columns, and some columns packed for the Newton steps.
-// A matrix that is stored by rows is never turned into one by columns: only the columns of the working set are copied.
+// The whole design as a solver's rounds need it: products with all columns, and some columns packed for the Newton
+// steps. A matrix that is stored by rows is never turned into one by columns: only the columns of the working set are
+// copied.
 #pragma once
 #include <vector>
 

@@ -9,7 +9,8 @@ inline double soft(double z, double threshold) {
     return z > threshold ? z - threshold : (z < -threshold ? z + threshold : 0.0);
 }
 
-// The w + d at which slope d + curvature d^2 / 2 + l1 |w + d| is least. Without curvature that is 0, or nowhere: then w.
+// The w + d at which slope d + curvature d^2 / 2 + l1 |w + d| is least. Without curvature that is 0, or nowhere: then
+// w.
 inline double minimiser(double w, double slope, double curvature, double l1) {
     if (curvature > 0.0) return soft(w - slope / curvature, l1 / curvature);
     return l1 > 0.0 && std::abs(slope) <= l1 ? 0.0 : w;

@@ -7,14 +7,19 @@ namespace smaller {
 
 using std::size_t;
 
-#define SMALLER_COLUMN_LOOPS(T)                                                                                       \
-    double dot(const T* x, const double* v, size_t n);                              /* sum x v              */        \
-    double spread(const T* x, double c, const double* q, size_t n);                 /* sum q (x - c)^2      */        \
-    void add(double* f, const T* x, double c, double d, size_t n);                  /* f += d (x - c)       */        \
-    void add_weighted(double* v, const double* q, const T* x, double c, double d, size_t n); /* v += d q (x - c) */   \
-    void tilt(double* e, double* total, const T* x, double c, double d, size_t n);  /* e *= exp(d (x - c)), kept in total */ \
-    /* sum s (log(q + p exp(+-z)) -+ y z), z = d (x - c): change of a softmax's loss when one score moves by +-z */    \
-    void moved(const T* x, double c, const double* p, const double* q, const double* y, const double* s, double d,    \
+#define SMALLER_COLUMN_LOOPS(T)                                                                                    \
+    /* sum x v */                                                                                                  \
+    double dot(const T* x, const double* v, size_t n);                                                             \
+    /* sum q (x - c)^2 */                                                                                          \
+    double spread(const T* x, double c, const double* q, size_t n);                                                \
+    /* f += d (x - c) */                                                                                           \
+    void add(double* f, const T* x, double c, double d, size_t n);                                                 \
+    /* v += d q (x - c) */                                                                                         \
+    void add_weighted(double* v, const double* q, const T* x, double c, double d, size_t n);                       \
+    /* e *= exp(d (x - c)); the changes of e are added to total */                                                 \
+    void tilt(double* e, double* total, const T* x, double c, double d, size_t n);                                 \
+    /* sum s (log(q + p exp(+-z)) -+ y z), z = d (x - c): change of a softmax's loss when one score moves by +-z */ \
+    void moved(const T* x, double c, const double* p, const double* q, const double* y, const double* s, double d, \
                size_t n, double* up, double* down);
 
 SMALLER_COLUMN_LOOPS(float)
@@ -57,7 +62,8 @@ enum Family {
 };
 
 // Fitted means P of the scores F, residuals U = P - Y (unless null) and the weighted negative log-likelihood, in nats.
-// Indicators Y are 0 or 1: the residual of a sample's own class is the sum of the other probabilities, without cancellation.
+// Indicators Y are 0 or 1: the residual of a sample's own class is the sum of the other probabilities, without
+// cancellation.
 double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P,
              double* U = nullptr);
 

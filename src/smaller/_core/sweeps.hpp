@@ -2,9 +2,9 @@
 //
 // The model has, in class l, the working vector
 //     v_l = s (P_l - Y_l) + u_l - P_l T,      u_l = s P_l E_l,  T = sum_l u_l,  E = the step's change of scores,
-// so that its gradient for column x is x . v_l. While class l is worked on, moving one of its weights by d changes v_l by
-// d q_l x with q_l = s P_l (1 - P_l): two streams to read a gradient, three to move. A free intercept is eliminated: each
-// move of x is a move of x minus its q-weighted mean, which leaves the intercept of its class optimal.
+// so that its gradient for column x is x . v_l. While class l is worked on, moving one of its weights by d changes v_l
+// by d q_l x with q_l = s P_l (1 - P_l): two streams to read a gradient, three to move. A free intercept is eliminated:
+// each move of x is a move of x minus its q-weighted mean, which leaves the intercept of its class optimal.
 #pragma once
 #include <functional>
 
