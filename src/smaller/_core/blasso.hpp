@@ -95,7 +95,8 @@ public:
     }
 
 private:
-    // The intercept of a class takes one step of Newton's method, by a bound of the curvature where classes meet.
+    // The intercept of a class takes one step of Newton's method; with several classes, whose intercepts interact, with
+    // an upper bound of the curvature.
     void follow(double* f, const double* p, const double* y) {
         double slope = 0.0, curvature = 0.0;
         for (size_t i = 0; i < n; ++i) {
