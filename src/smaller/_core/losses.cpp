@@ -9,19 +9,21 @@ namespace smaller {
 
 static constexpr size_t BLOCK = 512;  // rows of a softmax handled while they are in the first-level cache
 
-// One block of rows [first, last): e = exp(F - top), where top is the largest score of a row, and the total of e over
-// the classes.
-#define EXPONENTIATE_BLOCK                                                                                       \
-    for (size_t i = first; i < last; ++i) top[i - first] = reference ? 0.0 : F[i];                               \
-    for (size_t l = reference ? 0 : 1; l < k; ++l)                                                               \
-        for (size_t i = first; i < last; ++i) top[i - first] = std::max(top[i - first], F[l * n + i]);           \
-    for (size_t i = first; i < last; ++i) total[i - first] = reference ? fast_exp(-top[i - first]) : 0.0;        \
-    for (size_t l = 0; l < k; ++l)                                                                               \
-        for (size_t i = first; i < last; ++i) {                                                                  \
-            const double value = fast_exp(F[l * n + i] - top[i - first]);                                        \
-            e[l * n + i] = value;                                                                                \
-            total[i - first] += value;                                                                           \
+// One block of rows: e = exp(F - top), where top is the largest score of a row, and the total of e over the k classes.
+// The scores of a class are n numbers apart from those of the next.
+INLINE void exponentiate(const double* __restrict F, size_t n, size_t k, bool reference, size_t rows,
+                         double* __restrict e, double* __restrict top, double* __restrict total) {
+    for (size_t i = 0; i < rows; ++i) top[i] = reference ? 0.0 : F[i];
+    for (size_t l = reference ? 0 : 1; l < k; ++l)
+        for (size_t i = 0; i < rows; ++i) top[i] = std::max(top[i], F[l * n + i]);
+    for (size_t i = 0; i < rows; ++i) total[i] = reference ? fast_exp(-top[i]) : 0.0;
+    for (size_t l = 0; l < k; ++l)
+        for (size_t i = 0; i < rows; ++i) {
+            const double value = fast_exp(F[l * n + i] - top[i]);
+            e[l * n + i] = value;
+            total[i] += value;
         }
+}
 
 // sum s log(total) over a block of rows, each total in [1, k + 1]. Rows of the same weight need no logarithm each:
 // BLOCK / LANES totals can be multiplied without overflow.
@@ -45,25 +47,25 @@ SIMD static double softmax(const double* __restrict F, const double* __restrict 
                            size_t k, bool reference, double* __restrict e, double* __restrict U) {
     double loss = 0.0, top[BLOCK], total[BLOCK], others[BLOCK];
     for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t last = std::min(n, first + BLOCK);
-        EXPONENTIATE_BLOCK
+        const size_t rows = std::min(BLOCK, n - first);
+        exponentiate(F + first, n, k, reference, rows, e + first, top, total);
         const double *here = s + first, *above = top;
-        loss += sum_of_logs(total, here, last - first);
-        for (size_t i = 0; i < last - first; ++i) total[i] = 1.0 / total[i];
-        for (size_t i = 0; i < last - first; ++i) others[i] = reference ? fast_exp(-top[i]) * total[i] : 0.0;
+        loss += sum_of_logs(total, here, rows);
+        for (size_t i = 0; i < rows; ++i) total[i] = 1.0 / total[i];
+        for (size_t i = 0; i < rows; ++i) others[i] = reference ? fast_exp(-top[i]) * total[i] : 0.0;
         for (size_t l = 0; l < k; ++l) {
             const double *y = Y + l * n + first, *f = F + l * n + first;
             double* p = e + l * n + first;
-            for (size_t i = 0; i < last - first; ++i) p[i] *= total[i];
-            for (size_t i = 0; i < last - first; ++i) top[i] -= y[i] * f[i];  // row by row: large scores lose no digits
-            for (size_t i = 0; i < last - first; ++i) others[i] += (1.0 - y[i]) * p[i];
+            for (size_t i = 0; i < rows; ++i) p[i] *= total[i];
+            for (size_t i = 0; i < rows; ++i) top[i] -= y[i] * f[i];  // row by row: large scores lose no digits
+            for (size_t i = 0; i < rows; ++i) others[i] += (1.0 - y[i]) * p[i];
         }
         for (size_t l = 0; l < k && U != nullptr; ++l) {
             const double *y = Y + l * n + first, *p = e + l * n + first;
             double* u = U + l * n + first;
-            for (size_t i = 0; i < last - first; ++i) u[i] = (1.0 - y[i]) * p[i] - y[i] * others[i];
+            for (size_t i = 0; i < rows; ++i) u[i] = (1.0 - y[i]) * p[i] - y[i] * others[i];
         }
-        loss += total_of(last - first, [=](size_t i) { return here[i] * above[i]; });
+        loss += total_of(rows, [=](size_t i) { return here[i] * above[i]; });
     }
     return loss;
 }
@@ -157,11 +159,8 @@ SIMD Verdict judge(const double* __restrict W, const double* __restrict G, const
 SIMD void exponentials(const double* __restrict F, size_t n, size_t k, bool reference, double* __restrict e,
                        double* __restrict totals) {
     double top[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t last = std::min(n, first + BLOCK);
-        double* total = totals + first;
-        EXPONENTIATE_BLOCK
-    }
+    for (size_t first = 0; first < n; first += BLOCK)
+        exponentiate(F + first, n, k, reference, std::min(BLOCK, n - first), e + first, top, totals + first);
 }
 
 }  // namespace smaller

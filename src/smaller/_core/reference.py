@@ -1,8 +1,9 @@
 """The kernels in NumPy: the specification of the compiled ones, their fallback, and their test.
 
-Columns come as one Fortran-ordered matrix or as the three arrays of a CSC matrix; coordinates are (feature, klass)
-pairs sorted by class; scores F, targets Y and means P are (n, k). w, b, F and P are written in place. `family` is 0 for
-a multinomial with a column for each class, 1 where one further class has score 0 and no column, 2 for Gaussian columns.
+This module has the twins of the L1 solvers, and the names of all others: sums, the sequential algorithm, moves, and the
+fallbacks of the searches for evidence. Columns come as one Fortran-ordered matrix or as the three arrays of a CSC
+matrix; coordinates are (feature, klass) pairs sorted by class; scores F, targets Y and means P are (n, k). w, b, F and
+P are written in place. `family` is that of reference_sums.
 """
 
 from __future__ import annotations
