@@ -70,7 +70,7 @@ test-sdist: $(STAMPS)/base  ## build the source archive, install it in an enviro
 	cd build/sdist/smaller-*/ && "$(CURDIR)/.venv-sdist/bin/python" -m pytest -n auto $(ARGS)
 
 # The libraries of the sanitizers must be the first that Python loads; what Python itself never frees is no leak of ours.
-CORE_TESTS := $(patsubst %,tests/test_%.py,kernels solvers objective relevance gated)
+CORE_TESTS := $(patsubst %,tests/test_%.py,kernels fallbacks solvers objective relevance gated)
 SANITIZERS = $(if $(SANITIZE),env ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	LD_PRELOAD="$$(for name in libasan libubsan libstdc++; do $${CXX:-c++} -print-file-name=$$name.so; done | xargs)")
 

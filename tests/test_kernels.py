@@ -1,4 +1,4 @@
-"""Every compiled kernel equals its NumPy twin."""
+"""Every compiled kernel equals its NumPy twin; test_fallbacks.py tests those that have none."""
 
 import numpy as np
 import pytest
@@ -69,67 +69,17 @@ def test_the_sequential_algorithm_takes_the_same_steps(compiled, k, learn, start
     Z = X[:, :3] @ rng.standard_normal((3, k)) + 0.1 * rng.standard_normal((50, k))
     C, yy = np.asfortranarray(X.T @ Z), float((Z**2).sum())
     ends = []
-    for kernel in (compiled.sequential, reference.sequential):
+    for module in (compiled, reference):
         alpha = np.full(20, start)
-        steps, noise = kernel(X, C, 50.0, yy, alpha, 0.05, 1e-9 if learn else 0.0, 1e-6, 1 - 1e-9, 2000)
+        data = module.GaussianData(C=C, total=50.0, yy=yy, floor=1e-9 if learn else 0.0)
+        rule = module.SearchRule(tol=1e-6, aligned=1 - 1e-9, max_steps=2000)
+        steps, noise = module.sequential(X, data, alpha, 0.05, rule)
         assert not np.isfinite(alpha[[3, 7]]).all()
         alpha[[3, 7]] = alpha[[3, 7]].min()  # which of the copies is in, rounding decides
         ends.append((steps, noise, alpha))
     assert ends[0][0] == ends[1][0] < 2000
     np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-8)
     np.testing.assert_allclose(ends[0][2], ends[1][2], rtol=1e-6)
-
-
-def bumps(n, seed):
-    """Gaussian bumps over the line, as a working set, with labels that a few of them make."""
-    rng = np.random.default_rng(seed)
-    x = np.sort(rng.uniform(-10, 10, n))
-    X = np.exp(-0.2 * (x[:, None] - x) ** 2)
-    X = np.asfortranarray(X / np.linalg.norm(X, axis=0))
-    f = np.sinc(x / np.pi)
-    return X, (rng.random(n) < 1 / (1 + np.exp(-6 * f))).astype(float)
-
-
-@pytest.mark.parametrize("learn", [True, False])
-@pytest.mark.parametrize("k", [1, 2])
-def test_the_search_for_evidence_ends_where_its_twin_does(compiled, k, learn):
-    """On columns at random, which leave no doubt which of them are in; among bumps there are many maxima."""
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((150, 60))
-    X = np.asfortranarray(X / np.linalg.norm(X, axis=0))
-    Z = X[:, [3, 10, 30]] @ (2 + rng.random((3, k))) + 0.1 * rng.standard_normal((150, k))
-    C, yy = np.asfortranarray(X.T @ Z), float((Z**2).sum())
-    coarse = np.arange(0, 60, 3)
-    precisions = np.full((20, 2), np.inf, order="F")
-    precisions[::4, 1] = 1.0
-    begin = coarse, precisions, np.array([0.05, 0.05])
-    ends = []
-    for kernel in (compiled.climb, reference.climb):
-        alpha = np.empty(60)
-        noise, value = kernel(X, C, 150.0, yy, *begin, alpha, 2, 1e-9 if learn else 0.0, 1e-3, 1 - 1e-9, 10_000)
-        assert np.isfinite(alpha[[3, 10, 30]]).all()
-        ends.append((noise, value))
-    assert ends[0][1] == pytest.approx(ends[1][1], abs=2e-3)  # steps that gain less than 1e-3 are not taken
-    assert ends[0][0] == pytest.approx(ends[1][0], rel=2e-2)
-
-
-@pytest.mark.parametrize("level", [0.0, 1e-4])
-def test_the_search_for_laplaces_evidence_ends_where_its_twin_does(compiled, level):
-    X, y = bumps(80, 1)
-    s, offset = np.random.default_rng(2).integers(1, 3, 80).astype(float), np.linspace(-0.1, 0.1, 80)
-    coarse = np.arange(0, 80, 4)
-    precisions = np.full((20, 2), np.inf, order="F")
-    precisions[::5, 1] = 1e-2
-    begin = coarse, precisions, np.zeros((21, 2), order="F")
-    ends = []
-    for kernel in (compiled.logistic, reference.logistic):
-        alpha, v = np.empty(80), np.empty(81)
-        value = kernel(X, y, s, offset, level, *begin, alpha, v, 2, 1e-3, 1e-5, 1e-7, 1 - 1e-9, 10_000)
-        ends.append((value, v, 1 / alpha))
-    np.testing.assert_allclose(ends[0][0], ends[1][0], rtol=1e-6)  # where log precisions change by less than 1e-5
-    np.testing.assert_allclose(ends[0][1], ends[1][1], rtol=1e-3, atol=1e-6)
-    np.testing.assert_array_equal(ends[0][2] > 0, ends[1][2] > 0)
-    assert (ends[0][2] > 0).any()
 
 
 def test_distances_decay_and_squares(compiled):
@@ -275,8 +225,8 @@ def test_componentwise_sweeps_agree_step_by_step(compiled, family, layout, dtype
     ends = []
     for module in (compiled, reference):
         (w, b, F), *described = point(module, Y, s, feature, klass, family, intercept)
-        rest = *described, b, F, bound, mean[feature], visit, greedy
-        met = [module.componentwise(*columns, *rest) for _ in range(3)]
+        sweep = module.Sweep(bound=bound, center=mean[feature], visit=visit, greedy=greedy)
+        met = [module.componentwise(*columns, *described, sweep, b, F) for _ in range(3)]
         ends.append((w, b, F, met))
     for ours, twin in zip(*ends, strict=True):
         np.testing.assert_allclose(ours, twin, rtol=1e-11, atol=1e-12)
@@ -370,8 +320,11 @@ def test_losses_after_moves_of_a_gate_and_the_move_itself(compiled, family, inte
     W[3] = 0
     inputs, rate = np.array([0, 2, 5, 5]), np.array([0.05, -0.02, 0.1, 0.0])
     ours, twin = np.empty(4), np.empty(4)
-    compiled.gate_moves(X, C, K, W, base, inputs, rate, Y, s, family, intercept, ours)
-    reference.gate_moves(X, C, K, W, base, inputs, rate, Y, s, family, intercept, twin)
+    for module, losses in ((compiled, ours), (reference, twin)):
+        samples = module.Samples(
+            Y=Y, s=s, offset=None, family=family, intercept=intercept, measure=float(s.sum()), negligible=0.0
+        )
+        module.gate_moves(module.Gates(X=X, C=C, K=K, W=W, base=base), samples, inputs, rate, losses)
     np.testing.assert_allclose(ours, twin, rtol=1e-12)
     moved = [(S.copy(order="F"), K.copy(order="F")) for _ in range(2)]
     for kernel, (T, L) in zip((compiled.regate, reference.regate), moved, strict=True):

@@ -59,8 +59,9 @@ def allows(node, said):
     )
 
 
-FUNCTION_NAMES = (*_core.KERNELS, *(name for name in _core.WITHOUT_TWIN if name.islower()))
-ALL = (*_core.KERNELS, *_core.STRUCTS, *_core.WITHOUT_TWIN)
+IN_PYTHON = (*_core.KERNELS, *_core.FALLBACKS)
+FUNCTION_NAMES = (*IN_PYTHON, *(name for name in _core.WITHOUT_TWIN if name.islower()))
+ALL = (*IN_PYTHON, *_core.STRUCTS, *_core.WITHOUT_TWIN)
 
 
 def test_the_stub_has_the_kernels_and_nothing_else(compiled):
@@ -89,7 +90,7 @@ def test_the_structs_of_the_stub_are_those_of_the_twins(name):
     assert [field for field, _ in arguments_of(STRUCTS[name])] == list(getattr(reference, name)._fields)
 
 
-@pytest.mark.parametrize("kernel", _core.KERNELS)
+@pytest.mark.parametrize("kernel", IN_PYTHON)
 def test_the_names_of_the_stub_are_those_of_the_twin(kernel):
     for node in (node for node in FUNCTIONS if node.name == kernel):
         names = [name for name, _ in arguments_of(node)]

@@ -2,7 +2,9 @@
 
 The environment variable SMALLER_PURE=1 chooses the twins where both are there.
 
-Both modules have the same functions, with the same arguments and results; `reference` is the specification.
+Both modules have the same functions, with the same arguments; `reference` is the specification. A kernel and its twin
+give the same results, up to rounding. The searches for evidence, `climb` and `logistic`, have a fallback instead of a
+twin: another algorithm that ends at a maximum of the evidence as well, but not always at the same one.
 The first arguments of a solver kernel are the columns: one Fortran-ordered matrix, or the three arrays of a CSC matrix.
 """
 
@@ -18,9 +20,14 @@ from . import reference
 KERNELS = (
     *("means", "negentropy", "judge", "pull", "squares", "distances", "decay"),
     *("quadratic", "settle_intercepts", "componentwise"),
-    *("sequential", "climb", "logistic", "weight_moves", "gate_moves", "regate"),
+    *("sequential", "weight_moves", "gate_moves", "regate"),
 )
-STRUCTS = ("Samples", "WorkingSet", "Moves", "State")  # arguments that belong together
+FALLBACKS = ("climb", "logistic")
+STRUCTS = (  # arguments that belong together
+    *("Samples", "WorkingSet", "Sweep"),
+    *("GaussianData", "BinaryData", "Starts", "SearchRule", "ModeRule"),
+    *("Moves", "State", "Gates"),
+)
 
 # The L1 solver whole; `smaller.solvers.newton` has the same in Python, for every kind of rows.
 WITHOUT_TWIN = ("minimise", "minimise_by_rows", "Penalty", "Rule", "Point")
@@ -47,8 +54,11 @@ def _names(names: tuple[str, ...]) -> list[Any]:
 
 means, negentropy, judge, pull, squares, distances, decay = _names(KERNELS[:7])
 quadratic, settle_intercepts, componentwise = _names(KERNELS[7:10])
-sequential, climb, logistic, weight_moves, gate_moves, regate = _names(KERNELS[10:])
-Samples, WorkingSet, Moves, State = _names(STRUCTS)
+sequential, weight_moves, gate_moves, regate = _names(KERNELS[10:])
+climb, logistic = _names(FALLBACKS)
+Samples, WorkingSet, Sweep = _names(STRUCTS[:3])
+GaussianData, BinaryData, Starts, SearchRule, ModeRule = _names(STRUCTS[3:8])
+Moves, State, Gates = _names(STRUCTS[8:])
 minimise, minimise_by_rows, Penalty, Rule, Point = _names(WITHOUT_TWIN)  # None without the compiled core
 
 _told = COMPILED or PURE

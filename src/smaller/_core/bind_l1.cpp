@@ -1,4 +1,5 @@
-// The solvers of the L1 problem: whole, component-wise, of a quadratic model, and of the intercepts alone.
+// Binds the solvers of the L1 problem: the whole problem, component-wise sweeps, a quadratic model with an L1 term, and
+// the intercepts alone.
 #include "bindings.hpp"
 #include "componentwise.hpp"
 #include "rounds.hpp"
@@ -6,29 +7,8 @@
 namespace smaller {
 namespace {
 
-// The samples of a problem: targets and offset are (n, k), `measure` is what the gradient of an intercept is measured
-// against, and a gap is relative to the objective or to `negligible`, whichever is larger.
-struct SampleArrays {
-    Matrix<double> Y;
-    Vector<const double> s;
-    std::optional<Matrix<double>> offset;
-    int family;
-    bool intercept;
-    double measure, negligible;
-
-    void check_shapes() const {
-        const size_t n = Y.shape(0), k = Y.shape(1);
-        check(s.shape(0) == n, "Y and s differ in their number of samples");
-        check(!offset || (offset->shape(0) == n && offset->shape(1) == k), "the offset has another shape than Y");
-    }
-    Samples view() const {
-        return {Y.shape(0), Y.shape(1), static_cast<Family>(family), intercept, Y.data(), s.data(), measure};
-    }
-    const double* offset_data() const { return offset ? offset->data() : nullptr; }
-};
-
-// The penalty of all weights, (d + intercept, k): l1 at strength 1, l2, and what KKT residuals of weights without L1
-// penalty are measured against; `leads` marks the columns that may enter.
+// The penalty of all weights, (d + intercept, k): l1 at strength 1, l2, and `scale`, against which KKT residuals of
+// weights without L1 penalty are measured. `leads` marks the columns that may enter the working set.
 struct PenaltyArrays {
     Table l1;
     std::optional<Table> l2;
@@ -44,7 +24,7 @@ struct PenaltyArrays {
     Penalty view() const { return {l1.data(), l2 ? l2->data() : nullptr, scale.data()}; }
 };
 
-// An array that owns the numbers.
+// A NumPy array of `width` columns that owns the numbers.
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<2>> table(std::vector<T>&& numbers, size_t width) {
     auto* kept = new std::vector<T>(std::move(numbers));
@@ -52,6 +32,8 @@ nb::ndarray<nb::numpy, T, nb::ndim<2>> table(std::vector<T>&& numbers, size_t wi
     return {kept->data(), {kept->size() / width, width}, owner};
 }
 
+// The point at which a solver starts and ends: weights W (d + intercept, k), scores F (n, k), and the gradient G of the
+// loss, which is read only where it is `known`.
 struct PointArrays {
     Result W;
     Values F;
@@ -83,36 +65,56 @@ nb::tuple minimise(const Rows& X, const SampleArrays& samples, const PenaltyArra
                           table(std::move(out.values), 1));
 }
 
-#define REST const SampleArrays &samples, const PenaltyArrays &penalty, const Rule &rule, const PointArrays &point, \
-             const Vector<const double>&lams
-#define REST_NAMES as_is("samples"), as_is("penalty"), as_is("rule"), as_is("point"), as_is("lams")
-
+// The number of columns of a design that is stored by columns.
 template <class T>
-void bind_dense(nb::module_& m) {
-    m.def("minimise", [](const Matrix<T>& X, REST) {
-        const ByColumns<Dense<T>> matrix{columns_of(X), X.shape(0), X.shape(1)};
-        return minimise(matrix, samples, penalty, rule, point, lams);
-    }, as_is("X"), REST_NAMES);
-    m.def("minimise_by_rows", [](const Strided<T>& X, REST) {
-        const DenseRows<T> matrix{X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1)};
-        return minimise(matrix, samples, penalty, rule, point, lams);
-    }, as_is("X"), REST_NAMES);
+size_t count_columns(const Matrix<T>& X) {
+    return X.shape(1);
 }
 
 template <class T, class I>
-void bind_sparse(nb::module_& m) {
-    m.def("minimise", [](const Vector<const T>& values, const Vector<const I>& rows, const Vector<const I>& starts, REST) {
-        const size_t n = samples.Y.shape(0);
-        const ByColumns<Sparse<T, I>> matrix{{values.data(), rows.data(), starts.data(), n}, n, starts.size() - 1};
-        return minimise(matrix, samples, penalty, rule, point, lams);
-    }, as_is("values"), as_is("rows"), as_is("starts"), REST_NAMES);
-    m.def("minimise_by_rows", [](const Vector<const T>& values, const Vector<const I>& columns,
-                                 const Vector<const I>& starts, REST) {
-        const SparseRows<T, I> matrix{values.data(), columns.data(), starts.data(), starts.size() - 1,
-                                      penalty.columns(samples.intercept)};
-        return minimise(matrix, samples, penalty, rule, point, lams);
-    }, as_is("values"), as_is("columns"), as_is("starts"), REST_NAMES);
+size_t count_columns(const Vector<const T>&, const Vector<const I>&, const Vector<const I>& starts) {
+    return starts.size() - 1;
 }
+
+// A design of d columns that is stored by rows: one matrix, or the three arrays of a CSR matrix.
+template <class T>
+DenseRows<T> rows_of(size_t, const Strided<T>& X) {
+    return {X.data(), X.shape(0), X.shape(1), X.stride(0), X.stride(1)};
+}
+
+template <class T, class I>
+SparseRows<T, I> rows_of(size_t d, const Vector<const T>& values, const Vector<const I>& columns,
+                         const Vector<const I>& starts) {
+    return {values.data(), columns.data(), starts.data(), starts.size() - 1, d};
+}
+
+struct Minimise {
+    nb::module_& m;
+
+    template <class... Arrays, class... Names>
+    void define(Names... names) const {
+        m.def("minimise", [](const Arrays&... arrays, const SampleArrays& samples, const PenaltyArrays& penalty,
+                             const Rule& rule, const PointArrays& point, const Vector<const double>& lams) {
+            const size_t n = samples.Y.shape(0);
+            const auto X = columns_of(n, arrays...);
+            const ByColumns<std::decay_t<decltype(X)>> design{X, n, count_columns(arrays...)};
+            return minimise(design, samples, penalty, rule, point, lams);
+        }, as_is(names)..., as_is("samples"), as_is("penalty"), as_is("rule"), as_is("point"), as_is("lams"));
+    }
+};
+
+struct MinimiseByRows {
+    nb::module_& m;
+
+    template <class... Arrays, class... Names>
+    void define(Names... names) const {
+        m.def("minimise_by_rows", [](const Arrays&... arrays, const SampleArrays& samples, const PenaltyArrays& penalty,
+                                     const Rule& rule, const PointArrays& point, const Vector<const double>& lams) {
+            const auto design = rows_of(penalty.columns(samples.intercept), arrays...);
+            return minimise(design, samples, penalty, rule, point, lams);
+        }, as_is(names)..., as_is("samples"), as_is("penalty"), as_is("rule"), as_is("point"), as_is("lams"));
+    }
+};
 
 // Coordinates (feature, class), sorted by class, with their weights and strengths.
 struct WorkingSetArrays {
@@ -122,51 +124,53 @@ struct WorkingSetArrays {
 
     WorkingSet view() const {
         const size_t a = w.shape(0);
-        check(feature.shape(0) == a && klass.shape(0) == a && l1.shape(0) == a && l2.shape(0) == a && scale.shape(0) == a,
-              "the arrays of a working set do not fit together");
+        for (const size_t each : {feature.shape(0), klass.shape(0), l1.shape(0), l2.shape(0), scale.shape(0)})
+            check(each == a, "the arrays of a working set do not fit together");
         return {a, feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data()};
     }
 };
 
+// One sweep of bound updates over a working set: the curvature of the bound and the mean that is taken out of the
+// column of each coordinate, whether the coordinate is visited, and whether the best update comes first.
+struct SweepArrays {
+    Vector<const double> bound, center;
+    Vector<const std::uint8_t> visit;
+    bool greedy;
+
+    void check_shapes(size_t size) const {
+        for (const size_t each : {bound.shape(0), center.shape(0), visit.shape(0)})
+            check(each == size, "the arrays of a sweep do not fit the working set");
+    }
+};
+
 template <class Columns>
-double componentwise(const Columns& X, const SampleArrays& samples, const WorkingSetArrays& set, const Vector<double>& b,
-                     const Values& F, const Vector<const double>& bound, const Vector<const double>& center,
-                     const Vector<const std::uint8_t>& visit, bool greedy) {
+double componentwise(const Columns& X, const SampleArrays& samples, const WorkingSetArrays& set,
+                     const SweepArrays& sweep, const Vector<double>& b, const Values& F) {
     const Samples data = samples.view();
     const WorkingSet working = set.view();
     samples.check_shapes();
+    sweep.check_shapes(working.size);
     check(F.shape(0) == data.n && F.shape(1) == data.k && b.shape(0) == data.k, "the scores do not fit the samples");
-    for (const size_t each : {bound.shape(0), center.shape(0), visit.shape(0)})
-        check(each == working.size, "the arrays of a working set do not fit together");
     nb::gil_scoped_release released;
-    ComponentWise<Columns> solver(X, data, working, bound.data(), center.data(), b.data(), F.data());
-    return greedy ? solver.greedy(visit.shape(0)) : solver.sweep(visit.data());
+    ComponentWise<Columns> solver(X, data, working, sweep.bound.data(), sweep.center.data(), b.data(), F.data());
+    return sweep.greedy ? solver.greedy(working.size) : solver.sweep(sweep.visit.data());
 }
 
-#define SWEEP const SampleArrays &samples, const WorkingSetArrays &set, const Vector<double>&b, const Values &F,  \
-              const Vector<const double>&bound, const Vector<const double>&center,                                  \
-              const Vector<const std::uint8_t>&visit, bool greedy
-#define SWEEP_NAMES as_is("samples"), as_is("set"), as_is("b"), as_is("F"), as_is("bound"), as_is("center"), \
-                    as_is("visit"), as_is("greedy")
+struct ComponentWiseSweep {
+    nb::module_& m;
 
-template <class T>
-void bind_dense_sweep(nb::module_& m) {
-    m.def("componentwise", [](const Matrix<T>& X, SWEEP) {
-        return componentwise(columns_of(X), samples, set, b, F, bound, center, visit, greedy);
-    }, as_is("X"), SWEEP_NAMES);
-}
+    template <class... Arrays, class... Names>
+    void define(Names... names) const {
+        m.def("componentwise", [](const Arrays&... arrays, const SampleArrays& samples, const WorkingSetArrays& set,
+                                  const SweepArrays& sweep, const Vector<double>& b, const Values& F) {
+            return componentwise(columns_of(samples.Y.shape(0), arrays...), samples, set, sweep, b, F);
+        }, as_is(names)..., as_is("samples"), as_is("set"), as_is("sweep"), as_is("b"), as_is("F"));
+    }
+};
 
-template <class T, class I>
-void bind_sparse_sweep(nb::module_& m) {
-    m.def("componentwise", [](const Vector<const T>& values, const Vector<const I>& rows, const Vector<const I>& starts,
-                              SWEEP) {
-        const Sparse<T, I> X{values.data(), rows.data(), starts.data(), samples.Y.shape(0)};
-        return componentwise(X, samples, set, b, F, bound, center, visit, greedy);
-    }, as_is("values"), as_is("rows"), as_is("starts"), SWEEP_NAMES);
-}
-
-int quadratic(const Table& H, const Vector<double>& slope, const Vector<const double>& w, const Vector<const double>& l1,
-              const Vector<const double>& scale, const Vector<double>& d, double tolerance) {
+int quadratic(const Table& H, const Vector<double>& slope, const Vector<const double>& w,
+              const Vector<const double>& l1, const Vector<const double>& scale, const Vector<double>& d,
+              double tolerance) {
     const size_t a = w.shape(0);
     check(H.shape(0) == a && H.shape(1) == a && slope.shape(0) == a && l1.shape(0) == a && scale.shape(0) == a &&
               d.shape(0) == a,
@@ -186,14 +190,13 @@ void settle_intercepts(const SampleArrays& samples, const Vector<double>& b, con
     Newton<Dense<double>>(no_columns, data, none, b.data(), F.data(), own, raise_if_interrupted).run(target, 50);
 }
 
-}  // namespace
-
-void bind_l1(nb::module_& m) {
+void bind_problem(nb::module_& m) {
     using Offset = std::optional<Matrix<double>>;
     nb::class_<SampleArrays>(m, "Samples")
         .def("__init__", [](SampleArrays* self, Matrix<double> Y, Vector<const double> s, Offset offset, int family,
                             bool intercept, double measure, double negligible) {
-            new (self) SampleArrays{std::move(Y), std::move(s), std::move(offset), family, intercept, measure, negligible};
+            new (self) SampleArrays{std::move(Y), std::move(s), std::move(offset), family,
+                                    intercept,    measure,      negligible};
         }, nb::kw_only(), as_is("Y"), as_is("s"), as_is("offset").none(), as_is("family"), as_is("intercept"),
            as_is("measure"), as_is("negligible"));
     nb::class_<PenaltyArrays>(m, "Penalty")
@@ -209,25 +212,31 @@ void bind_l1(nb::module_& m) {
         .def("__init__", [](PointArrays* self, Result W, Values F, Result G, bool known) {
             new (self) PointArrays{std::move(W), std::move(F), std::move(G), known};
         }, nb::kw_only(), as_is("W"), as_is("F"), as_is("G"), as_is("known"));
+}
+
+void bind_sweep(nb::module_& m) {
+    using Places = Vector<const std::int64_t>;
     nb::class_<WorkingSetArrays>(m, "WorkingSet")
-        .def("__init__", [](WorkingSetArrays* self, Vector<const std::int64_t> feature, Vector<const std::int64_t> klass,
-                            Vector<double> w, Vector<const double> l1, Vector<const double> l2,
-                            Vector<const double> scale) {
+        .def("__init__", [](WorkingSetArrays* self, Places feature, Places klass, Vector<double> w,
+                            Vector<const double> l1, Vector<const double> l2, Vector<const double> scale) {
             new (self) WorkingSetArrays{std::move(feature), std::move(klass), std::move(w),
                                         std::move(l1),      std::move(l2),    std::move(scale)};
         }, nb::kw_only(), as_is("feature"), as_is("klass"), as_is("w"), as_is("l1"), as_is("l2"), as_is("scale"));
-    bind_dense<double>(m);
-    bind_dense<float>(m);
-    bind_sparse<double, std::int32_t>(m);
-    bind_sparse<double, std::int64_t>(m);
-    bind_sparse<float, std::int32_t>(m);
-    bind_sparse<float, std::int64_t>(m);
-    bind_dense_sweep<double>(m);
-    bind_dense_sweep<float>(m);
-    bind_sparse_sweep<double, std::int32_t>(m);
-    bind_sparse_sweep<double, std::int64_t>(m);
-    bind_sparse_sweep<float, std::int32_t>(m);
-    bind_sparse_sweep<float, std::int64_t>(m);
+    nb::class_<SweepArrays>(m, "Sweep")
+        .def("__init__", [](SweepArrays* self, Vector<const double> bound, Vector<const double> center,
+                            Vector<const std::uint8_t> visit, bool greedy) {
+            new (self) SweepArrays{std::move(bound), std::move(center), std::move(visit), greedy};
+        }, nb::kw_only(), as_is("bound"), as_is("center"), as_is("visit"), as_is("greedy"));
+}
+
+}  // namespace
+
+void bind_l1(nb::module_& m) {
+    bind_problem(m);
+    bind_sweep(m);
+    for_each_storage<Matrix>(Minimise{m}, "rows");
+    for_each_storage<Strided>(MinimiseByRows{m}, "columns");
+    for_each_storage<Matrix>(ComponentWiseSweep{m}, "rows");
     m.def("quadratic", quadratic, as_is("H"), as_is("slope"), as_is("w"), as_is("l1"), as_is("scale"), as_is("d"),
           as_is("tolerance"));
     m.def("settle_intercepts", settle_intercepts, as_is("samples"), as_is("b"), as_is("F"), as_is("target"));

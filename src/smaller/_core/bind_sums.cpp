@@ -1,4 +1,4 @@
-// Sums over samples: means and losses, products with the residuals, squares and distances.
+// Binds the sums over samples: means and losses, certificates, products with the residuals, squares and distances.
 #include "bindings.hpp"
 
 namespace smaller {
@@ -22,10 +22,11 @@ void bind_sums(nb::module_& m) {
                       const Values& P, const Values& U) {
         check(F.shape(0) == Y.shape(0) && F.shape(1) == Y.shape(1) && s.shape(0) == F.shape(0), SHAPES);
         for (const Values* each : {&P, &U}) check(each->shape(0) == F.shape(0) && each->shape(1) == F.shape(1), SHAPES);
-        return means(F.data(), Y.data(), s.data(), F.shape(0), F.shape(1), static_cast<Family>(family), P.data(), U.data());
+        const size_t n = F.shape(0), k = F.shape(1);
+        return means(F.data(), Y.data(), s.data(), n, k, static_cast<Family>(family), P.data(), U.data());
     }, as_is("F"), as_is("Y"), as_is("s"), as_is("family"), as_is("P"), as_is("U"));
-    m.def("negentropy", [](const Matrix<double>& U, const Matrix<double>& Y, const Vector<const double>& s, double shrink,
-                           int family) {
+    m.def("negentropy", [](const Matrix<double>& U, const Matrix<double>& Y, const Vector<const double>& s,
+                           double shrink, int family) {
         check(U.shape(0) == Y.shape(0) && U.shape(1) == Y.shape(1) && s.shape(0) == U.shape(0), SHAPES);
         nb::gil_scoped_release released;
         return negentropy(U.data(), Y.data(), s.data(), shrink, U.shape(0), U.shape(1), family == REFERENCE);

@@ -1,9 +1,11 @@
-// Losses after each of many small moves of one parameter: what boosted lasso (Zhao & Yu 2007) asks of its problem.
+// The loss after each of many moves of a single parameter, a weight or the gate of an input, from which boosted lasso
+// (Zhao & Yu 2007) chooses its next step.
 #pragma once
 #include <algorithm>
 #include <vector>
 
 #include "columns.hpp"
+#include "model.hpp"
 
 namespace smaller {
 
@@ -26,14 +28,21 @@ void moved(const Sparse<T, I>& X, size_t j, double, const double* p, const doubl
     });
 }
 
+// Fitted means P, Q = 1 - P without loss of digits, and targets Y, all (n, k), and sample weights s. Means are
+// probabilities except in the Gaussian family.
+struct ClassMeans {
+    size_t n;
+    Family family;
+    const double *P, *Q, *Y, *s;
+};
+
 template <class Columns>
 class WeightMoves {
 public:
-    // P are fitted means, Q = 1 - P without loss of digits; neither is a probability in the Gaussian family.
-    WeightMoves(const Columns& columns, size_t n, Family family, const double* P, const double* Q, const double* Y,
-                const double* s)
-        : X(columns), n(n), family(family), P(P), Q(Q), Y(Y), s(s), v(n), total_s(sum(s, n)) {}
+    WeightMoves(const Columns& columns, const ClassMeans& at)
+        : X(columns), n(at.n), family(at.family), P(at.P), Q(at.Q), Y(at.Y), s(at.s), v(n), total_s(sum(s, n)) {}
 
+    // Changes of the loss when the weight of column j for class l moves by +-step, and the intercept by -+step c.
     void operator()(size_t j, size_t l, double c, double step, double* up, double* down) {
         const double *p = P + l * n, *y = Y + l * n;
         if (family != GAUSSIAN) return moved(X, j, c, p, Q + l * n, y, s, step, up, down);
@@ -53,15 +62,21 @@ private:
     double total_s;
 };
 
-// Losses when one input of an RBF kernel is given another weight: K (n x a) and W (a x k) are of the centres in use.
+// Scores base + K W: a kernel K (n, a) on a centres with weights W (a, k), and the rest of the scores.
+struct GatedKernel {
+    const double *K, *W, *base;
+    size_t a;
+};
+
+// The loss after the gate of one input of an RBF kernel has moved.
 class GateMoves {
 public:
-    GateMoves(const double* K, const double* W, const double* base, size_t n, size_t a, size_t k, Family family,
-              bool intercept, const double* Y, const double* s)
-        : K(K), W(W), base(base), n(n), a(a), k(k), family(family), intercept(intercept), Y(Y), s(s), z(n), F(n * k),
-          P(n * k) {}
+    GateMoves(const GatedKernel& kernel, const Samples& samples)
+        : K(kernel.K), W(kernel.W), base(kernel.base), n(samples.n), a(kernel.a), k(samples.k), family(samples.family),
+          intercept(samples.intercept), Y(samples.Y), s(samples.s), z(n), F(n * k), P(n * k) {}
 
-    // x (n) and c (a) are the input's values; rate is gamma times the change of its weight.
+    // x (n) and c (a) are the values of the input in the samples and in the centres; rate is gamma times the change of
+    // the squared gate.
     double operator()(const double* x, const double* c, double rate) {
         std::copy(base, base + n * k, F.begin());
         for (size_t j = 0; j < a; ++j) {
@@ -80,7 +95,8 @@ public:
     }
 
 private:
-    // The intercept of a class takes one step of Newton's method, by a bound of the curvature where classes meet.
+    // The intercept of a class takes one step of Newton's method; with several classes, whose intercepts interact, with
+    // an upper bound of the curvature.
     void follow(double* f, const double* p, const double* y) {
         double slope = 0.0, curvature = 0.0;
         for (size_t i = 0; i < n; ++i) {

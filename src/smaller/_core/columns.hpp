@@ -1,4 +1,5 @@
-// A column of the design is anything that can do these few things; dense and sparse matrices share every solver.
+// Dense and sparse matrices stored by columns, with the operations on a column that the solvers need: both have the
+// same member functions, so that every solver is a template over them.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,8 +11,8 @@
 
 namespace smaller {
 
-// The working vector of one class while its coordinates move: v - shift * q.
-// A sparse column that is centred moves every row by a multiple of q; the multiple is kept here instead.
+// The working vector v - shift * q of one class while its weights move. Centring a sparse column subtracts a multiple
+// of q from all rows; the sum of these multiples is kept in `shift`, so that only the rows of the column are touched.
 struct Lazy {
     double* v;
     const double* q;
@@ -20,7 +21,7 @@ struct Lazy {
 
 using Places = std::vector<size_t>;
 
-// Some columns: which, and how many.
+// The indices of some columns.
 struct Side {
     const size_t* column;
     size_t count;
@@ -31,8 +32,8 @@ struct Dense {
     const T* data;
     size_t n, stride;
 
-    // What an entry of a column costs in the product of two columns of the Hessian, relative to a sweep, which is slow
-    // where so many entries are out of the cache.
+    // The cost of an entry of a column in a product of two columns of the Hessian, relative to its cost in a sweep. A
+    // sweep over more entries than the cache holds is slower.
     static double in_gram(double entries) { return entries > 1e6 ? 0.08 : 0.3; }
 
     const T* column(size_t j) const { return data + j * stride; }
@@ -42,11 +43,11 @@ struct Dense {
     double spread(size_t j, double c, const double* q, double) const { return smaller::spread(column(j), c, q, n); }
     void add(size_t j, double d, double* f) const { smaller::add(f, column(j), 0.0, d, n); }
     void move(size_t j, double c, double d, Lazy& lazy) const { add_weighted(lazy.v, lazy.q, column(j), c, d, n); }
-    // H[c, e] += sum q x_c x_e of the columns left and right, where e >= c if they are the same: a block of rows at a time,
-    // that stays in the cache while all pairs of columns use it.
+    // H[c, e] += sum q x_c x_e for the columns c on the left and e on the right; only e >= c if both sides are the
+    // same. A block of rows at a time stays in the cache for all pairs of columns.
     void cross(const Side& left, const Side& right, bool same, const double* q, double* H, size_t stride_of_H) const {
         constexpr size_t ROWS = 256, PANEL = 12, FEW = 6;
-        if (left.count < FEW && !same) {  // not worth the copies
+        if (left.count < FEW && !same) {  // for few columns copies into blocks cost more than they save
             const std::vector<size_t> columns(right.column, right.column + right.count);
             std::vector<double> weighted(n), found(right.count);
             for (size_t c = 0; c < left.count; ++c) {
@@ -65,8 +66,8 @@ struct Dense {
                 std::copy_n(column(right.column[e]) + first, rows, &plain[e * ROWS]);
             for (size_t c = 0; c < left.count; c += PANEL) {
                 const size_t from = same ? c : 0;
-                products(weighted.data() + c * ROWS, ROWS, std::min(PANEL, left.count - c), plain.data() + from * ROWS, ROWS,
-                         right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
+                products(weighted.data() + c * ROWS, ROWS, std::min(PANEL, left.count - c), plain.data() + from * ROWS,
+                         ROWS, right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
             }
         }
     }
@@ -77,7 +78,8 @@ struct Dense {
         size_t c = 0;
         if constexpr (std::is_same_v<T, double>)
             for (; c + 4 <= columns.size(); c += 4) {
-                const double* four[] = {column(columns[c]), column(columns[c + 1]), column(columns[c + 2]), column(columns[c + 3])};
+                const double* four[4];
+                for (size_t e = 0; e < 4; ++e) four[e] = column(columns[c + e]);
                 dot_four(four, v, n, out + c);
             }
         for (; c < columns.size(); ++c) out[c] = dot(columns[c], v);
@@ -126,7 +128,8 @@ struct Sparse {
         std::vector<double> z(n);
         for (size_t c = 0; c < left.count; ++c) {
             each(left.column[c], [&](size_t r, double x) { z[r] = x * q[r]; });
-            for (size_t e = same ? c : 0; e < right.count; ++e) H[c * stride_of_H + e] += dot(right.column[e], z.data());
+            for (size_t e = same ? c : 0; e < right.count; ++e)
+                H[c * stride_of_H + e] += dot(right.column[e], z.data());
             each(left.column[c], [&](size_t r, double) { z[r] = 0.0; });
         }
     }

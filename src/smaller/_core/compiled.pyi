@@ -1,4 +1,4 @@
-"""The types of the compiled kernels. What they compute is said by their twins in reference.py, or by rounds.hpp.
+"""The types of the compiled kernels. What they compute is said by their twins in reference*.py, or by rounds.hpp.
 
 Matrices are in Fortran order, but those of judge, distances, decay and squares, `H` of quadratic, `G` of pull, the
 fields of Penalty and `W` and `G` of Point in C order; vectors are contiguous. Nothing is converted: another layout or
@@ -42,11 +42,32 @@ class Point:
 class WorkingSet:
     def __init__(self, *, feature: Places, klass: Places, w: Reals, l1: Reals, l2: Reals, scale: Reals) -> None: ...
 
+class Sweep:
+    def __init__(self, *, bound: Reals, center: Reals, visit: Flags, greedy: bool) -> None: ...
+
+class GaussianData:
+    def __init__(self, *, C: Reals, total: float, yy: float, floor: float) -> None: ...
+
+class BinaryData:
+    def __init__(self, *, y: Reals, s: Reals, offset: Reals, level: float) -> None: ...
+
+class Starts:
+    def __init__(self, *, coarse: Places, precisions: Reals, follow: int) -> None: ...
+
+class SearchRule:
+    def __init__(self, *, tol: float, aligned: float, max_steps: int) -> None: ...
+
+class ModeRule:
+    def __init__(self, *, change: float, near: float) -> None: ...
+
 class Moves:
     def __init__(self, *, column: Places, klass: Places, center: Reals, step: float) -> None: ...
 
 class State:
     def __init__(self, *, P: Reals, Q: Reals, Y: Reals, s: Reals, family: int) -> None: ...
+
+class Gates:
+    def __init__(self, *, X: Reals, C: Reals, K: Reals, W: Reals, base: Reals) -> None: ...
 
 def means(F: Reals, Y: Reals, s: Reals, family: int, P: Reals, U: Reals) -> float: ...
 def negentropy(U: Reals, Y: Reals, s: Reals, shrink: float, family: int) -> float: ...
@@ -84,17 +105,7 @@ def minimise_by_rows(
 def quadratic(H: Reals, slope: Reals, w: Reals, l1: Reals, scale: Reals, d: Reals, tolerance: float) -> int: ...
 def settle_intercepts(samples: Samples, b: Reals, F: Reals, target: float) -> None: ...
 @overload
-def componentwise(
-    X: Values,
-    samples: Samples,
-    set: WorkingSet,
-    b: Reals,
-    F: Reals,
-    bound: Reals,
-    center: Reals,
-    visit: Flags,
-    greedy: bool,
-) -> float: ...
+def componentwise(X: Values, samples: Samples, set: WorkingSet, sweep: Sweep, b: Reals, F: Reals) -> float: ...
 @overload
 def componentwise(
     values: Values,
@@ -102,57 +113,23 @@ def componentwise(
     starts: Indices,
     samples: Samples,
     set: WorkingSet,
+    sweep: Sweep,
     b: Reals,
     F: Reals,
-    bound: Reals,
-    center: Reals,
-    visit: Flags,
-    greedy: bool,
 ) -> float: ...
-def sequential(
-    X: Reals,
-    C: Reals,
-    total: float,
-    yy: float,
-    alpha: Reals,
-    noise: float,
-    floor: float,
-    tol: float,
-    aligned: float,
-    max_steps: int,
-) -> tuple[int, float]: ...
+def sequential(X: Reals, data: GaussianData, alpha: Reals, noise: float, rule: SearchRule) -> tuple[int, float]: ...
 def climb(
-    X: Reals,
-    C: Reals,
-    total: float,
-    yy: float,
-    coarse: Places,
-    precisions: Reals,
-    noises: Reals,
-    alpha: Reals,
-    follow: int,
-    floor: float,
-    tol: float,
-    aligned: float,
-    max_steps: int,
+    X: Reals, data: GaussianData, starts: Starts, noises: Reals, alpha: Reals, rule: SearchRule
 ) -> tuple[float, float]: ...
 def logistic(
     X: Reals,
-    y: Reals,
-    s: Reals,
-    offset: Reals,
-    level: float,
-    coarse: Places,
-    precisions: Reals,
+    data: BinaryData,
+    starts: Starts,
     weights: Reals,
     alpha: Reals,
     v: Reals,
-    follow: int,
-    tol: float,
-    change: float,
-    near: float,
-    aligned: float,
-    max_steps: int,
+    rule: SearchRule,
+    modes: ModeRule,
 ) -> float: ...
 @overload
 def weight_moves(X: Values, moves: Moves, state: State, up: Reals, down: Reals) -> None: ...
@@ -160,18 +137,5 @@ def weight_moves(X: Values, moves: Moves, state: State, up: Reals, down: Reals) 
 def weight_moves(
     values: Values, rows: Indices, starts: Indices, moves: Moves, state: State, up: Reals, down: Reals
 ) -> None: ...
-def gate_moves(
-    X: Reals,
-    C: Reals,
-    K: Reals,
-    W: Reals,
-    base: Reals,
-    input: Places,
-    rate: Reals,
-    Y: Reals,
-    s: Reals,
-    family: int,
-    intercept: bool,
-    losses: Reals,
-) -> None: ...
+def gate_moves(gates: Gates, samples: Samples, input: Places, rate: Reals, losses: Reals) -> None: ...
 def regate(S: Reals, K: Reals, x: Reals, c: Reals, change: float, gamma: float) -> None: ...

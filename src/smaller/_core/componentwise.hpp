@@ -11,8 +11,8 @@ public:
     // bound[i]: curvature of the bound along coordinate i; center[i]: column mean taken out (0 for sparse columns).
     ComponentWise(const Columns& columns, const Samples& samples, const WorkingSet& set, const double* bound,
                   const double* center, double* b, double* F)
-        : X(columns), D(samples), A(set), bound(bound), center(center), b(b), F(F), n(samples.n), k(samples.k), e(n * k),
-          total(n), v(n * k), total_s(sum(samples.s, n)) {}
+        : X(columns), D(samples), A(set), bound(bound), center(center), b(b), F(F), n(samples.n), k(samples.k),
+          e(n * k), total(n), v(n * k), total_s(sum(samples.s, n)) {}
 
     // One visit to each coordinate with visit[i] != 0, class by class; the largest KKT residual met on the way.
     double sweep(const std::uint8_t* visit) {

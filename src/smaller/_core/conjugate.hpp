@@ -1,5 +1,6 @@
-// Conjugate gradients on the quadratic model of a Newton step, for supports too large for their Hessian: they need products
-// with columns only. The variables are centred columns and, where there are any, intercepts.
+// Conjugate gradients on the quadratic model of a Newton step, where the Hessian of the non-zero weights would be too
+// large to form: only products with columns are needed. The variables are the weights of centred columns and, if there
+// are intercepts, the intercepts.
 #pragma once
 #include "model.hpp"
 
@@ -11,8 +12,8 @@ public:
     Conjugate(Model<Columns>& model, const std::vector<double>& center, const std::vector<double>& curvature)
         : M(model), center(center), curvature(curvature), n(model.n), k(model.k) {}
 
-    // Moves the step towards Newton's equations on the non-zero coordinates with their signs; coordinates whose sign would
-    // change stop at 0. Counts products with the Hessian.
+    // Moves the step towards the solution of Newton's equations on the non-zero coordinates with their signs held;
+    // coordinates whose sign would change stop at 0. Returns the number of products with the Hessian.
     int run(double tolerance) {
         support.clear();
         for (size_t i = 0; i < M.A.size; ++i)
@@ -29,9 +30,9 @@ public:
             add(&along_V[l * n], v.data(), 0.0, 1.0, n);
         }
         pull(gradient);
-        for (size_t c = 0; c < m; ++c) gradient[c] += M.A.l2[support[c]] * (M.A.w[support[c]] + M.d[support[c]]);
-        for (size_t c = 0; c < size; ++c)
-            r[c] = -gradient[c] - (c < m ? std::copysign(M.A.l1[support[c]], M.A.w[support[c]] + M.d[support[c]]) : 0.0);
+        for (size_t c = 0; c < m; ++c) gradient[c] += M.A.l2[support[c]] * weight(c);
+        for (size_t c = 0; c < size; ++c) r[c] = -gradient[c];
+        for (size_t c = 0; c < m; ++c) r[c] -= std::copysign(M.A.l1[support[c]], weight(c));
         const int steps = iterate(tolerance, move, r);
         const bool few = 20 * accept(gradient, move) < m;  // more accuracy pays only once the signs are settled
         const int wanted = few && steps == limit ? 2 * steps : steps;
@@ -49,7 +50,12 @@ private:
     static constexpr int MIN_STEPS = 32, MAX_STEPS = 1000;
     int limit = MIN_STEPS;
     std::vector<size_t> support;
-    std::vector<double> change, along_E, along_V;  // along a direction: the change of scores, and its curvature
+    // (n, k): the change of scores of the step; along a direction the change of scores, and the change of their
+    // gradient.
+    std::vector<double> change, along_E, along_V;
+
+    // The present weight of a coordinate of the support.
+    double weight(size_t c) const { return M.A.w[support[c]] + M.d[support[c]]; }
 
     double preconditioned(const std::vector<double>& r, size_t c) const {
         const double h = c < support.size() ? curvature[support[c]] : M.total_q[c - support.size()];
@@ -127,13 +133,13 @@ private:
         }
     }
 
-    // Go as far along `move` as the model falls, at the least to where the first sign changes. How many signs would change.
+    // Takes the longest tried step along `move` that lowers the model, but at least to the first change of a sign.
+    // Returns how many signs the whole of `move` would change.
     size_t accept(const std::vector<double>& gradient, const std::vector<double>& move) {
         const size_t m = support.size();
         std::vector<double> step(move.size());
         double first_turn = 1.0;
         size_t turning = 0;
-        const auto weight = [&](size_t c) { return M.A.w[support[c]] + M.d[support[c]]; };
         const auto turn = [&](size_t c) {
             const double w = weight(c);
             return M.A.l1[support[c]] > 0.0 && w * (w + move[c]) < 0.0 ? -w / move[c] : 2.0;

@@ -1,9 +1,12 @@
-// Along a path most of the gradient need not be known, only that it is below a threshold.
+// Upper bounds of the entries of the gradient X^T R along a path, from which a solver knows which entries it must
+// compute.
 //
-// From strength to strength residuals shrink, and the gradient with them; by what residuals change besides, an entry of the
-// gradient changes no more than that is long times its column. An entry is at most shrunk * (reach + length * way), in the
-// units of the residuals when all of the gradient was computed last. Columns are centred where there is an intercept, whose
-// residuals then sum to 0.
+// Let R_0 be the residuals at which the whole gradient was computed. Every later change of the residuals, from R to R',
+// is split into a multiple of R and a rest: R' = share R + rest. An entry of the gradient is multiplied by the share
+// and then changes by at most |rest| times the length of its column. So its size is at most
+//     shrunk * (reach + length * way),      shrunk = product of the shares,  way = sum of |rest| / shrunk,
+// where reach is the size of the entry at R_0. With an intercept the columns are centred, and the residuals must sum to
+// 0.
 #pragma once
 #include <limits>
 
@@ -17,6 +20,7 @@ public:
 
     GradientBounds(size_t n, size_t k) : n(n), k(k), shrunk(k), way(k, UNKNOWN) {}
 
+    // Sets the lengths of the columns, without which there are no bounds.
     void measure(std::vector<double>&& lengths_of_columns) {
         length = std::move(lengths_of_columns);
         reach.resize(length.size() * k);
@@ -25,7 +29,7 @@ public:
     bool measured() const { return !length.empty(); }
     double length_of(size_t j) const { return length[j]; }
 
-    // All of G was computed at the residuals R; `centred`: whether these sum to 0, without which there are no bounds.
+    // All of G was computed at the residuals R. Unless `centred`, they do not sum to 0, and there are no bounds.
     void renew(const double* G, const std::vector<double>& R, bool centred) {
         std::fill(shrunk.begin(), shrunk.end(), 1.0);
         std::fill(way.begin(), way.end(), centred ? 0.0 : UNKNOWN);
@@ -33,7 +37,7 @@ public:
         were = R;
     }
 
-    // On to the residuals R. False where they are too far from the last ones for bounds to be of use.
+    // The residuals have become R. False where there are no bounds, or R is too far from the last residuals.
     bool advance(const std::vector<double>& R) {
         for (size_t l = 0; l < k; ++l) {
             const double *now = &R[l * n], *then = &were[l * n];
@@ -48,7 +52,7 @@ public:
         return true;
     }
 
-    // The columns whose entry of class l may exceed `threshold` times its unit.
+    // The columns whose entry of class l may exceed `threshold` times its unit, into `out`.
     void exceeding(size_t l, double threshold, const double* unit, std::vector<size_t>& out) const {
         const double enough = (1.0 - ROUNDING) * threshold / shrunk[l];
         out.clear();
@@ -56,6 +60,7 @@ public:
             if (reach[t] + length[j] * way[l] > enough * unit[t]) out.push_back(j);
     }
 
+    // Entry t = j k + l, of column j and class l: `exceeding` always returns it, or never does, or its size is known.
     void must_be_computed(size_t t) { reach[t] = UNKNOWN; }
     void is_computed_already(size_t t) { reach[t] = -UNKNOWN; }
     void learn(size_t t, double gradient) {
@@ -63,7 +68,7 @@ public:
     }
 
 private:
-    static constexpr double ROUNDING = 1e-12;
+    static constexpr double ROUNDING = 1e-12;  // relative error of a bound
     size_t n, k;
     std::vector<double> length, reach, shrunk, way, were;
 };

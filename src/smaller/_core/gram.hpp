@@ -1,6 +1,6 @@
-// The quadratic model of a Newton step through its Hessian, for supports much smaller than the columns are long.
-//
-// A Hessian may serve several steps, and several strengths of a path: from point to point it changes little.
+// The minimum of the quadratic model of a Newton step by way of its Hessian, where the non-zero weights are much fewer
+// than the samples. The Hessian changes little from point to point, so that one Hessian is used for several steps, and
+// for several strengths of a path.
 #pragma once
 #include "model.hpp"
 #include "quadratic.hpp"
@@ -9,10 +9,10 @@ namespace smaller {
 
 // The Hessian of some coordinates at the means P.
 struct Hessian {
-    std::vector<double> P, H, border;   // border: between the coordinates and the intercepts
-    std::vector<std::uint64_t> places;  // of the coordinates, sorted; empty where there is no Hessian
-    double future = 1.0;                // how many steps it may serve
-    int sweeps = 10;                    // that the last step without it took
+    std::vector<double> P, H, border;   // border: second derivatives in a weight and an intercept
+    std::vector<std::uint64_t> places;  // (class, column) of the coordinates, sorted; empty where there is no Hessian
+    double future = 1.0;                // number of steps for which it is expected to be used
+    int sweeps = 10;                    // number of sweeps of the last step that did without it
 };
 
 template <class Columns>
@@ -20,8 +20,9 @@ class Gram {
 public:
     Gram(Model<Columns>& model, Hessian& kept) : M(model), kept(kept), n(model.n), k(model.k) {}
 
-    // How many sweeps over the columns cost as much as the Hessian of the active coordinates and a few Cholesky factors.
-    // Models that need more, because columns are nearly collinear, are better solved through it.
+    // The number of sweeps over the columns that cost as much as the Hessian of the active coordinates and a few
+    // Cholesky factors. A model that needs more sweeps, because columns are nearly collinear, is cheaper to solve by
+    // its Hessian.
     double worth_sweeps(int max_sweeps) {
         active.clear();
         entries = 0.0;
@@ -38,11 +39,12 @@ public:
         return std::min<double>(max_sweeps, std::ceil(sweeps));
     }
 
-    // Whether the Hessian that was kept has most of the active coordinates, and a new one would cost much.
+    // Whether the Hessian that was kept has most of the active coordinates, and a new one would cost more than a step.
     bool still_serves() {
         if (active.empty()) return false;
         const double a = active.size(), length = entries / a, step = (M.A.size + a) * length + 20.0 * n * k;
-        if (0.5 * a * a * length * Columns::in_gram(entries) < step) return false;  // a new one costs less than a step more
+        const double new_hessian = 0.5 * a * a * length * Columns::in_gram(entries);
+        if (new_hessian < step) return false;
         position.assign(active.size(), NOWHERE);
         size_t known = 0;
         for (size_t c = 0, t = 0; c < active.size(); ++c) {
@@ -60,7 +62,7 @@ public:
         kept.places.clear();
     }
 
-    // The minimum of the model, into its step. Counts sweeps.
+    // The minimum of the model, into its step. Returns the number of sweeps.
     int run(double tolerance) {
         const size_t a = active.size();
         form(a);
@@ -83,7 +85,7 @@ private:
     Hessian& kept;
     const size_t n, k;
     static constexpr size_t MAX_ACTIVE = 1000;
-    static constexpr double OVERHEAD = 64.0;  // what a move of a sweep costs beside its column, in entries
+    static constexpr double OVERHEAD = 64.0;  // fixed cost of a move in a sweep, in entries of a column
     static constexpr size_t NOWHERE = ~size_t{0};
     std::vector<size_t> active, position;  // position: of an active coordinate in the Hessian that was kept
     double entries = 0.0;                  // of the active columns
@@ -93,7 +95,7 @@ private:
         return static_cast<std::uint64_t>(M.A.klass[i]) << 40 | static_cast<std::uint64_t>(M.A.feature[i]);
     }
 
-    // H over the active coordinates, from what was kept and what is missing there; `border` between them and the intercepts.
+    // H and `border` of the active coordinates: entries of the Hessian that was kept are copied, the others computed.
     void form(size_t a) {
         const size_t old = kept.places.size();
         std::vector<size_t> column(a), missing;

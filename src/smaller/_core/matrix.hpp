@@ -1,5 +1,6 @@
-// The whole design as a solver's rounds need it: products with all columns, and some columns packed for the Newton steps.
-// A matrix that is stored by rows is never turned into one by columns: only the columns of the working set are copied.
+// The whole design as the L1 solver needs it: products with all columns, and some columns packed for the Newton
+// steps. A matrix that is stored by rows is never turned into one by columns: only the columns of the working set are
+// copied.
 #pragma once
 #include <vector>
 
@@ -47,7 +48,7 @@ struct ByColumns {
     };
 };
 
-// Which packed column each column of the matrix became.
+// The index of the packed column for each column of the matrix.
 class PackedPlaces {
 public:
     PackedPlaces(size_t d, const Places& features) : at(d, NOWHERE) {

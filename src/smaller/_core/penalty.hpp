@@ -1,4 +1,5 @@
-// The L1 penalty of one weight: its minimiser on a parabola, and its optimality condition.
+// One weight with an L1 penalty: the minimum of a parabola plus the penalty, and the violation of the optimality
+// condition.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,7 +10,8 @@ inline double soft(double z, double threshold) {
     return z > threshold ? z - threshold : (z < -threshold ? z + threshold : 0.0);
 }
 
-// The w + d at which slope d + curvature d^2 / 2 + l1 |w + d| is least. Without curvature that is 0, or nowhere: then w.
+// The w + d at which slope d + curvature d^2 / 2 + l1 |w + d| is least. Without curvature the minimum is at 0 or does
+// not exist; then w is returned.
 inline double minimiser(double w, double slope, double curvature, double l1) {
     if (curvature > 0.0) return soft(w - slope / curvature, l1 / curvature);
     return l1 > 0.0 && std::abs(slope) <= l1 ? 0.0 : w;

@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-#include "growing_cholesky.hpp"
+#include "cholesky.hpp"
 #include "penalty.hpp"
 
 namespace smaller {

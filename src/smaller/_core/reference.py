@@ -1,8 +1,9 @@
 """The kernels in NumPy: the specification of the compiled ones, their fallback, and their test.
 
-Columns come as one Fortran-ordered matrix or as the three arrays of a CSC matrix; coordinates are (feature, klass)
-pairs sorted by class; scores F, targets Y and means P are (n, k). w, b, F and P are written in place. `family` is 0 for
-a multinomial with a column for each class, 1 where one further class has score 0 and no column, 2 for Gaussian columns.
+This module has the twins of the L1 solvers, and the names of all others: sums, the sequential algorithm, moves, and the
+fallbacks of the searches for evidence. Columns come as one Fortran-ordered matrix or as the three arrays of a CSC
+matrix; coordinates are (feature, klass) pairs sorted by class; scores F, targets Y and means P are (n, k). w, b, F and
+P are written in place. `family` is that of reference_sums.
 """
 
 from __future__ import annotations
@@ -10,11 +11,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
-from .reference_evidence import climb, logistic, sequential  # noqa: F401
+from .fallback_evidence import BinaryData, ModeRule, Starts, climb, logistic  # noqa: F401
+from .reference_moves import Gates, Moves, State, gate_moves, regate, weight_moves  # noqa: F401
+from .reference_sequential import GaussianData, SearchRule, sequential  # noqa: F401
+from .reference_sums import (  # noqa: F401
+    GAUSSIAN,
+    REFERENCE,
+    SYMMETRIC,
+    Columns,
+    decay,
+    distances,
+    judge,
+    kkt,
+    means,
+    negentropy,
+    pull,
+    squares,
+)
 
-SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
 MAX_SWEEPS = 1000
 SETTLED = 1e-12  # an intercept this good is left for _settle_intercepts
 ROUNDING = 1e-13  # sweeps cannot settle a model better than this
@@ -48,100 +63,17 @@ class WorkingSet(NamedTuple):
     scale: Any
 
 
-class Moves(NamedTuple):
-    """Moves of single weights by +-step; the intercept takes `center` out of a column that moves."""
+class Sweep(NamedTuple):
+    """Curvature of the bound, and the mean that is taken out of the column, for each coordinate of a working set.
 
-    column: Any
-    klass: Any
+    Coordinates with `visit` 0 are passed over; with `greedy`, as many updates as there are coordinates, each of the one
+    whose bound promises the largest decrease (section 6.4).
+    """
+
+    bound: Any
     center: Any
-    step: float
-
-
-class State(NamedTuple):
-    """Means P and their complements Q = 1 - P, targets Y, all (n, k), and sample weights s."""
-
-    P: Any
-    Q: Any
-    Y: Any
-    s: Any
-    family: int
-
-
-class _Columns:
-    """Dense or sparse columns behind the same three operations."""
-
-    def __init__(self, arrays):
-        self.arrays = arrays
-
-    def __getitem__(self, j):
-        """Rows and values of column j."""
-        if len(self.arrays) == 1:
-            return slice(None), self.arrays[0][:, j].astype(np.float64)
-        values, rows, starts = self.arrays
-        part = slice(starts[j], starts[j + 1])
-        return rows[part], values[part].astype(np.float64)
-
-    def dot(self, j, v):
-        """x_j . v."""
-        rows, x = self[j]
-        return float(x @ v[rows])
-
-    def spread(self, j, c, q):
-        """sum q (x_j - c)^2."""
-        rows, x = self[j]
-        return float(q[rows] @ (x - c) ** 2 + c * c * (q.sum() - q[rows].sum()))
-
-    def add(self, j, c, d, f, q=None):
-        """f += d (x_j - c), weighted by q."""
-        rows, x = self[j]
-        f[rows] += d * x if q is None else d * x * q[rows]
-        if c:
-            f -= d * c if q is None else d * c * q
-
-
-def means(F, Y, s, family, P, U):
-    """Fitted means of the scores, into P, residuals P - Y, into U, and the negative log-likelihood.
-
-    Indicators Y are 0 or 1; the residual of the own class is the sum of the other probabilities, without cancellation.
-    """
-    if family == GAUSSIAN:
-        P[:] = F
-        U[:] = F - Y
-        return float(s @ (U**2).sum(axis=1)) / 2
-    top = F.max(axis=1, initial=0.0 if family == REFERENCE else -np.inf)
-    P[:] = np.exp(F - top[:, None])
-    total = P.sum(axis=1) + (np.exp(-top) if family == REFERENCE else 0.0)
-    P /= total[:, None]
-    others = ((1 - Y) * P).sum(axis=1) + (np.exp(-top) / total if family == REFERENCE else 0.0)
-    U[:] = (1 - Y) * P - Y * others[:, None]
-    return float(s @ (np.log(total) + top - (Y * F).sum(axis=1)))
-
-
-def negentropy(U, Y, s, shrink, family):
-    """sum_i s_i sum_c Q_ic log Q_ic of the probabilities Q = Y + shrink U."""
-    Q = np.clip(Y + shrink * U, 0.0, 1.0)
-    total = xlogy(Q, Q).sum(axis=1)
-    if family == REFERENCE:
-        rest = np.clip(1.0 - Q.sum(axis=1), 0.0, 1.0)
-        total += xlogy(rest, rest)
-    return float(s @ total)
-
-
-def judge(W, G, l1, l2, scale, residuals):
-    """KKT residuals relative to the scale, into `residuals`; the penalty, and the shrinkages that make G feasible.
-
-    These are the largest rho <= 1 with rho |G| <= l1 wherever there is a penalty, and where l2 is 0.
-    """
-    residuals[:] = _kkt(W, G + l2 * W, l1) / scale
-    over = (np.abs(G) > l1) & ((l1 > 0) | (l2 > 0))
-    ratio = np.divide(l1, np.abs(G), where=over, out=np.ones_like(G))
-    penalty = float((l1 * np.abs(W) + l2 * W * W / 2).sum())
-    return penalty, float(ratio.min(initial=1.0)), float(ratio[l2 == 0].min(initial=1.0))
-
-
-def pull(X, R, G):
-    """X^T R, into G."""
-    G[:] = X.T @ R
+    visit: Any
+    greedy: bool
 
 
 def _soft(z, threshold):
@@ -155,10 +87,6 @@ def _minimiser(w, slope, curvature, l1):
     return 0.0 if l1 > 0 and abs(slope) <= l1 else w
 
 
-def _kkt(w, g, l1):
-    return np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0.0))
-
-
 def newton(*arguments):
     """Newton steps on the working set until its KKT residual, relative to `scale`, is at most `target`.
 
@@ -166,7 +94,7 @@ def newton(*arguments):
     returns steps, sweeps, violation, objective and whether rounding stopped it.
     """
     *columns, target, max_steps, forcing, feature, klass, w, b, F, Y, s, l1, l2, scale, family, intercept = arguments
-    X = _Columns(columns)
+    X = Columns(columns)
     P, U = np.empty_like(F), np.empty_like(F)
 
     def penalty(w):
@@ -184,7 +112,7 @@ def newton(*arguments):
             R -= np.outer(s, np.where(nearly, left, 0.0) / s.sum())
             left = np.where(nearly, 0.0, left)
         g = np.array([X.dot(j, R[:, at]) for j, at in zip(feature, klass, strict=True)]) + l2 * w
-        violation = max(float((_kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(left).max() / s.sum() * intercept)
+        violation = max(float((kkt(w, g, l1) / scale).max(initial=0.0)), np.abs(left).max() / s.sum() * intercept)
         if violation <= target or steps >= max_steps or stalled:
             if intercept:
                 _settle_intercepts(b, F, Y, s, family, P, U)
@@ -317,14 +245,12 @@ def quadratic(H, slope, w, l1, scale, d, tolerance):
 def componentwise(*arguments):
     """One sweep of bound updates, eqs. (15) and (16) of Krishnapuram et al. (2005); the largest KKT residual met.
 
-    ``componentwise(*columns, samples, set, b, F, bound, center, visit, greedy)``. Coordinates with ``visit`` 0 are
-    passed over; with ``greedy``, as many updates as there are coordinates, each of the one whose bound promises the
-    largest decrease (section 6.4).
+    ``componentwise(*columns, samples, set, sweep, b, F)``.
     """
-    *columns, samples, working, b, F, bound, center, visit, greedy = arguments
+    *columns, samples, working, (bound, center, visit, greedy), b, F = arguments
     feature, klass, w, l1, l2, scale = working
     Y, s, _, family, intercept, *_ = samples
-    X = _Columns(columns)
+    X = Columns(columns)
     P, U = np.empty_like(F), np.empty_like(F)
     worst = 0.0
 
@@ -356,7 +282,7 @@ def componentwise(*arguments):
             for i in range(len(w)):
                 slope, change = proposal(i, V[:, klass[i]])
                 if update == 0:
-                    worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
+                    worst = max(worst, float(kkt(w[i], slope, l1[i])) / scale[i])
                 gain = -change * (slope + 0.5 * (bound[i] + l2[i]) * change) - l1[i] * (abs(w[i] + change) - abs(w[i]))
                 if gain > best_gain:
                     best, best_gain, best_change = i, gain, change
@@ -370,67 +296,8 @@ def componentwise(*arguments):
         v = residual(at)
         for i in np.flatnonzero((klass == at) & (visit != 0)).tolist():
             slope, change = proposal(i, v)
-            worst = max(worst, float(_kkt(w[i], slope, l1[i])) / scale[i])
+            worst = max(worst, float(kkt(w[i], slope, l1[i])) / scale[i])
             if change != 0.0:
                 move(i, change)
                 v = residual(at)
     return worst
-
-
-def distances(X, Zt, D):
-    """Squared distances of the rows of X (n, p) and the columns of Zt (p, m), into D (n, m)."""
-    D[:] = 0.0
-    for x, z in zip(X.T, Zt, strict=True):
-        D += np.square(x[:, None] - z)
-
-
-def decay(D, gamma):
-    """exp(-gamma d) in the place of each d."""
-    D *= -gamma
-    np.exp(D, out=D)
-
-
-def squares(X, omega, center, total):
-    """total_j += sum_i omega_i (x_ij - center_j)^2."""
-    total += omega @ np.square(X - center)
-
-
-def weight_moves(*arguments):
-    """Changes of the loss when the score of a class moves by +-step times a column, into up and down.
-
-    ``weight_moves(*columns, moves, state, up, down)``. A softmax's loss changes by ``sum s (log(q + p exp(z)) - y z)``,
-    z being the change of the score. The intercept takes `center` out of the column, if that is dense.
-    """
-    *columns, (column, klass, center, step), (P, Q, Y, s, family), up, down = arguments
-    X = _Columns(columns)
-    for i, (j, at) in enumerate(zip(column, klass, strict=True)):
-        rows, x = X[j]
-        z = step * (x - center[i] if len(columns) == 1 else x)
-        p, q, y, weight = P[rows, at], Q[rows, at], Y[rows, at], s[rows]
-        if family == GAUSSIAN:
-            slope, curve = weight * (p - y) @ z, weight @ z**2 / 2
-            up[i], down[i] = curve + slope, curve - slope
-        else:
-            up[i] = weight @ (np.log(q + p * np.exp(z)) - y * z)
-            down[i] = weight @ (np.log(q + p * np.exp(-z)) + y * z)
-
-
-def gate_moves(X, C, K, W, base, input, rate, Y, s, family, intercept, losses):
-    """Losses of the scores base + K' W, where K' = K exp(-rate (x - c)^2) for one input at a time, into losses.
-
-    The intercepts follow by one step of Newton's method, with a bound of the curvature where classes meet.
-    """
-    P, U = np.empty_like(base), np.empty_like(base)
-    for i, (j, change) in enumerate(zip(input, rate, strict=True)):
-        F = base + K * np.exp(-change * np.square(X[:, j, None] - C[:, j])) @ W
-        losses[i] = means(F, Y, s, family, P, U)
-        if intercept:
-            spread = np.ones_like(P) if family == GAUSSIAN else P * (1 - P) if P.shape[1] == 1 else P
-            F -= (s @ U) / np.maximum(s @ spread, np.finfo(float).tiny)
-            losses[i] = min(losses[i], means(F, Y, s, family, P, U))
-
-
-def regate(S, K, x, c, change, gamma):
-    """S += change (x - c)^2 and K = exp(-gamma S): squared distances and kernel after a gate has moved, in place."""
-    S += change * np.square(x[:, None] - c)
-    K[:] = np.exp(-gamma * S)

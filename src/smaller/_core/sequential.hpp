@@ -1,190 +1,127 @@
-// The fast sequential algorithm of Tipping & Faul (2003) on a working set: at each step the column whose addition or
-// re-estimation raises the log evidence most, with rank-one updates of the posterior; deletions come first.
+// The fast sequential algorithm of Tipping & Faul (2003) on a working set of columns: each step adds a column or
+// re-estimates its precision, whichever raises the log evidence most, with rank-one updates of the posterior. Columns
+// whose deletion raises the log evidence are deleted first. Equation numbers are those of the paper.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <utility>
 #include <vector>
 
 #include "cholesky.hpp"
-#include "simd.hpp"
+#include "products.hpp"
 
 namespace smaller {
 
-// Products of the columns of a working set, X^T diag(omega) X, a row of them computed when it is first asked for.
-// Without omega all weights are 1; with `centre` the columns are taken about their weighted means. With `target` also
-// X^T target, as `pulled`.
-class Products {
-public:
-    const size_t n, w;
-    std::vector<double> norm, mean, pulled;
+constexpr double POSITIVE_INFINITY = std::numeric_limits<double>::infinity();
 
-    // The rows `wanted` are computed at once, in one pass over the columns.
-    Products(std::vector<const double*> columns, size_t n, const double* omega, bool centre,
-             const std::vector<size_t>& wanted = {}, const double* target = nullptr)
-        : n(n), w(columns.size()), norm(w), mean(w, 0.0), pulled(target ? w : 0), columns(std::move(columns)), omega(omega),
-          rows(w) {
-        const double mass = centre ? std::max(sum(omega, n), std::numeric_limits<double>::min()) : 1.0;
-        std::vector<std::vector<double>> scaled(omega ? wanted.size() : 0);
-        std::vector<const double*> z(wanted.size());
-        for (size_t a = 0; a < wanted.size(); ++a) {
-            rows[wanted[a]].resize(w);
-            if (centre) mean[wanted[a]] = smaller::dot(this->columns[wanted[a]], omega, n) / mass;
-            z[a] = weighted(wanted[a], omega ? scaled[a] : spare);
-        }
-        for (size_t first = 0; first < w; first += 4) {
-            const size_t count = std::min<size_t>(4, w - first);
-            for (size_t j = first; j < first + count; ++j) {
-                const double* x = this->columns[j];
-                if (centre) mean[j] = smaller::dot(x, omega, n) / mass;
-                norm[j] = omega ? spread(x, mean[j], omega, n) : smaller::dot(x, x, n);
-            }
-            if (target) block(first, count, target, pulled.data());
-            for (size_t a = 0; a < z.size(); ++a) block(first, count, z[a], rows[wanted[a]].data());
-        }
-        for (const size_t j : wanted) rows[j][j] = norm[j];
-    }
-
-    // With all columns.
-    const double* of(size_t j) {
-        if (rows[j].empty()) {
-            rows[j].resize(w);
-            const double* z = weighted(j, spare);
-            rows[j][j] = norm[j];
-            size_t waiting[4], count = 0;
-            for (size_t i = 0; i < w; ++i) {
-                if (i == j) continue;
-                if (!rows[i].empty())
-                    rows[j][i] = rows[i][j];
-                else
-                    waiting[count++] = i;
-                if (count == 4) {
-                    const double* four[4] = {columns[waiting[0]], columns[waiting[1]], columns[waiting[2]], columns[waiting[3]]};
-                    double products[4];
-                    dot_four(four, z, n, products);
-                    while (count > 0) {
-                        --count;
-                        rows[j][waiting[count]] = products[count];
-                    }
-                }
-            }
-            while (count > 0) {
-                --count;
-                rows[j][waiting[count]] = dot(columns[waiting[count]], z, n);
-            }
-        }
-        return rows[j].data();
-    }
-
-    // Of two columns, of which j has been asked for.
-    double at(size_t j, size_t i) const { return rows[j][i]; }
-
-    double pair(size_t i, size_t j) {
-        return i == j ? norm[i] : !rows[i].empty() ? rows[i][j] : !rows[j].empty() ? rows[j][i] : of(i)[j];
-    }
-
-private:
-    const std::vector<const double*> columns;
-    const double* omega;
-    std::vector<double> spare;
-    std::vector<std::vector<double>> rows;
-
-    // A column about its mean times omega, in `room`; itself where all weights are 1.
-    const double* weighted(size_t j, std::vector<double>& room) const {
-        if (!omega) return columns[j];
-        room.assign(n, 0.0);
-        add_weighted(room.data(), omega, columns[j], mean[j], 1.0, n);
-        return room.data();
-    }
-
-    // Of up to four columns with a vector.
-    void block(size_t first, size_t count, const double* z, double* products) const {
-        if (count == 4)
-            dot_four(columns.data() + first, z, n, products + first);
-        else
-            for (size_t j = first; j < first + count; ++j) products[j] = dot(columns[j], z, n);
-    }
+// Gaussian data with k outputs that share the precisions of the columns.
+struct GaussianData {
+    const double* C;  // (w, k): products of the columns with the targets
+    size_t k;
+    double total;  // number of samples
+    double yy;     // sum of the squares of the targets over samples and outputs
+    double floor;  // lower bound of the noise, which is learned; 0: the noise stays as it is
 };
 
-inline std::vector<const double*> each_column(const double* X, size_t n, size_t w) {
-    std::vector<const double*> columns(w);
-    for (size_t j = 0; j < w; ++j) columns[j] = X + j * n;
-    return columns;
+// When a search for evidence ends, and which columns are too similar to be in the model together.
+struct SearchRule {
+    double tol;      // a step must raise the log evidence by at least this, in nats
+    double aligned;  // of columns whose cosine reaches this at most one is in the model
+    int max_steps;
+};
+
+// The part of the log evidence that a column contributes at precision alpha, with sparsity s and squared quality q2
+// (eq. 18), for k outputs.
+inline double contribution(double alpha, double s, double q2, double k) {
+    return 0.5 * (q2 / (alpha + s) - k * std::log1p(s / alpha));
 }
 
 class Sequential {
 public:
-    // C: (w, k) the columns' products with the targets; total: number of samples, yy: the targets' sum of squares over
-    // the k outputs. alpha: precisions, infinite where a column is out; they are moved.
-    // Of columns whose cosine reaches `aligned` at most one stays in, and none is added that reaches `alike` with one.
-    Sequential(Products& products, const double* C, size_t k, double total, double yy, double* alpha, double noise,
-               double aligned, double alike)
-        : gram(products), C(C), w(products.w), k(k), total(total), yy(yy), alike(alike), alpha(alpha), noise(noise), S(w),
-          Q(w * k), mu(w * k), e(w), Sigma(room * room), where(w, w) {
+    // alpha (w): precisions, infinite where a column is not in the model; they are written to. Of columns in the model
+    // whose cosine reaches `aligned` all but the first are taken out, and no column is added whose cosine with one of
+    // the model reaches `alike`.
+    Sequential(Products& products, const GaussianData& data, double* alpha, double noise, double aligned, double alike)
+        : gram(products), C(data.C), w(products.w), k(data.k), total(data.total), yy(data.yy), floor(data.floor),
+          outputs(static_cast<double>(k)), alike(alike), alpha(alpha), noise(noise), S(w), Q(w * k), mu(w * k), e(w),
+          Sigma(room * room), where(w, w) {
         for (size_t j = 0; j < w; ++j) {
             if (!std::isfinite(alpha[j])) continue;
             if (is_near(j, aligned))
-                alpha[j] = std::numeric_limits<double>::infinity();
+                alpha[j] = POSITIVE_INFINITY;
             else
                 enter(j);
         }
     }
 
-    // Steps until none gains `tol`; the noise is learned down to `floor` (0: it stays). Returns the number of steps.
-    // With `once`, only until a column enters or leaves: that is noted in alpha alone.
-    int run(double floor, double tol, int max_steps, double* final_noise, bool once = false) {
-        const double precise = 1e-3;
+    // Steps until none raises the log evidence by `tol`. Returns the number of steps.
+    int run(double tol, int max_steps) {
         int steps = 0;
-        if (refresh()) {
-            while (steps < max_steps) {
-                const Action action = best();
-                const bool quiet = action.gain < tol;
-                if (!quiet) {
-                    ++steps;
-                    if (once && (where[action.column] == w || std::isinf(action.alpha))) {
-                        alpha[action.column] = action.alpha;
-                        break;
-                    }
-                    take(action);
-                }
-                const bool turn = steps <= OFTEN || steps % EVERY == 0;
-                if (!quiet && !turn) continue;
-                const double change = floor > 0.0 ? learn_noise(floor) : 0.0;
-                if (!refresh() || (quiet && change < precise * tol)) break;
-                if (quiet) ++steps;
+        if (!refresh()) return steps;
+        while (steps < max_steps) {
+            const Action action = best();
+            const bool quiet = action.gain < tol;
+            if (!quiet) {
+                ++steps;
+                take(action);
+                if (steps > OFTEN && steps % EVERY != 0) continue;
             }
+            const double change = floor > 0.0 ? learn_noise() : 0.0;
+            if (!refresh() || (quiet && change < SETTLED * tol)) break;
+            if (quiet) ++steps;
         }
-        *final_noise = noise;
         return steps;
     }
+
+    // The same until a column enters or leaves the model, of which only the precision in alpha is changed; the noise
+    // stays as it is.
+    void run_to_next_change(double tol, int max_steps) {
+        if (!refresh()) return;
+        for (int steps = 1; steps <= max_steps; ++steps) {
+            const Action action = best();
+            if (action.gain < tol) return;
+            if (where[action.column] == w || std::isinf(action.alpha)) {
+                alpha[action.column] = action.alpha;
+                return;
+            }
+            take(action);
+            if ((steps <= OFTEN || steps % EVERY == 0) && !refresh()) return;
+        }
+    }
+
+    double learned_noise() const { return noise; }
 
 private:
     struct Action {
         size_t column;
         double gain, alpha;
     };
-    static constexpr int OFTEN = 10, EVERY = 5;  // the noise is learned after each of the first steps, then after some
-    static constexpr double DEPENDENT = 1e-12;  // what the model leaves of a column, at which that is rounding
+    // The noise is learned, and the posterior computed afresh, after each of the first OFTEN steps, then after every
+    // EVERY steps.
+    static constexpr int OFTEN = 10, EVERY = 5;
+    static constexpr double SETTLED = 1e-3;     // change of the log noise, in units of tol, at which learning ends
+    static constexpr double DEPENDENT = 1e-12;  // a smaller part of a column outside the span of the model is rounding
 
     Products& gram;
     const double* C;
     const size_t w, k;
-    const double total, yy, alike;
+    const double total, yy, floor, outputs, alike;
     double* alpha;
     double noise;
-    std::vector<double> S, Q, mu, e;
-    size_t room = 16;  // for columns of the model, in each row of Sigma
+    std::vector<double> S, Q, mu, e;  // (w), (w, k), (M, k) by rows, and (w) for intermediate results
+    size_t room = 16;                 // length of a row of Sigma: the number of columns for which there is memory
     std::vector<double> Sigma;
-    std::vector<size_t> active, where;
+    std::vector<size_t> active, where;  // columns of the model; the place of each column among them, w where it is out
 
-    // Of columns j of the model with all, or with one.
+    // The products of column j of the model with all columns, or with one.
     const double* products(size_t j) { return gram.of(j); }
     double product(size_t j, size_t i) const { return gram.at(j, i); }
 
     double* sigma(size_t a) { return Sigma.data() + a * room; }
+    const double* sigma(size_t a) const { return Sigma.data() + a * room; }
     double* mean(size_t a) { return mu.data() + a * k; }
+    const double* mean(size_t a) const { return mu.data() + a * k; }
 
     void enter(size_t j) {
         products(j);
@@ -192,8 +129,8 @@ private:
         active.push_back(j);
     }
 
-    // Everything from the precisions and the noise: Sigma = (A + G / noise)^-1, mu = Sigma C / noise, and S, Q of all
-    // columns (eqs. 22-24).
+    // The posterior from the precisions and the noise: Sigma = (A + G / noise)^-1, mu = Sigma C / noise, and S, Q of
+    // all columns (eqs. 22-24). False where Sigma^-1 is not positive definite for rounding.
     bool refresh() {
         const size_t M = active.size();
         const double beta = 1.0 / noise;
@@ -206,13 +143,21 @@ private:
         invert_factor(L.data(), M, U.data());
         for (size_t a = 0; a < M; ++a)
             for (size_t b = 0; b <= a; ++b)
-                sigma(a)[b] = sigma(b)[a] = short_dot(U.data() + a * M + a, U.data() + b * M + a, M - a);
+                sigma(a)[b] = sigma(b)[a] = inverse_entry(U.data(), M, a, b);
         for (size_t a = 0; a < M; ++a)
             for (size_t l = 0; l < k; ++l) {
                 double t = 0.0;
                 for (size_t b = 0; b < M; ++b) t += sigma(a)[b] * C[l * w + active[b]];
                 mean(a)[l] = beta * t;
             }
+        refresh_all_columns(U);
+        return true;
+    }
+
+    // S and Q of all columns from the posterior, where U U^T = Sigma.
+    void refresh_all_columns(const std::vector<double>& U) {
+        const size_t M = active.size();
+        const double beta = 1.0 / noise;
         for (size_t j = 0; j < w; ++j) {
             S[j] = beta * gram.norm[j];
             for (size_t l = 0; l < k; ++l) Q[l * w + j] = beta * C[l * w + j];
@@ -226,11 +171,10 @@ private:
             for (size_t b = 0; b <= a; ++b) axpy(beta * U[b * M + a], products(active[b]), e.data());
             for (size_t j = 0; j < w; ++j) S[j] -= e[j] * e[j];
         }
-        return true;
     }
 
-    // EM for the noise: it never lowers the evidence. Returns the relative change.
-    double learn_noise(double floor) {
+    // One step of the EM algorithm for the noise, which never lowers the evidence. Returns the change of the log noise.
+    double learn_noise() {
         double fit = yy, determined = 0.0;
         for (size_t a = 0; a < active.size(); ++a) {
             determined += 1.0 - alpha[active[a]] * sigma(a)[a];
@@ -240,16 +184,27 @@ private:
                 fit += mean(a)[l] * (g - 2.0 * C[l * w + active[a]]);
             }
         }
-        const double before = noise, count = static_cast<double>(k) * total;
-        noise = std::max(floor, (std::max(fit, 0.0) + noise * static_cast<double>(k) * determined) / count);
+        const double before = noise;
+        noise = std::max(floor, (std::max(fit, 0.0) + noise * outputs * determined) / (outputs * total));
         return std::abs(std::log(noise / before));
     }
 
-    // The best deletion, if there is one, else the largest gain over all columns; s and q are S and Q as if the column were out (eqs. 20-24): of a column
-    // that is in, Sigma_jj = 1 / (alpha + s) and mu_j = q / (alpha + s).
-    Action best() {
-        const double infinite = std::numeric_limits<double>::infinity(), outputs = static_cast<double>(k);
-        // Of the columns that are out, the gain rises with the ratio q^2 / s.
+    // The best deletion where a deletion raises the log evidence, else the step of the largest gain.
+    Action best() const {
+        Action found = best_addition();
+        bool deleting = false;
+        for (size_t a = 0; a < active.size(); ++a) {
+            const Action change = reestimate(a);
+            const bool leaves = std::isinf(change.alpha);
+            if (leaves > deleting || (leaves == deleting && change.gain > found.gain)) found = change;
+            deleting = deleting || leaves;
+        }
+        return found;
+    }
+
+    // The addition of the largest gain; column w, which gains minus infinity, where no addition gains anything. The
+    // gain rises with the ratio q^2 / s.
+    Action best_addition() const {
         size_t first = w;
         double ratio = 1.0;
         for (size_t j = 0; j < w; ++j) {
@@ -261,30 +216,25 @@ private:
                 ratio = q2 / (outputs * S[j]);
             }
         }
-        Action found{w, -infinite, 0.0};
-        if (first < w) found = {first, 0.5 * outputs * (ratio - 1.0 - std::log(ratio)), S[first] / (ratio - 1.0)};
-        bool deleting = false;
-        for (size_t a = 0; a < active.size(); ++a) {
-            const size_t j = active[a];
-            const double variance = sigma(a)[a], s = (1.0 - alpha[j] * variance) / variance;
-            double q2 = 0.0;
-            for (size_t l = 0; l < k; ++l) q2 += mean(a)[l] * mean(a)[l];
-            q2 /= variance * variance;
-            const double theta = q2 / outputs - s, next = theta > 0.0 ? s * s / theta : infinite;
-            const double gain = (theta > 0.0 ? level(next, s, q2) : 0.0) - level(alpha[j], s, q2);
-            const bool leaves = std::isinf(next);
-            if (leaves > deleting || (leaves == deleting && gain > found.gain)) found = {j, gain, next};
-            deleting = deleting || leaves;
-        }
-        return found;
+        if (first == w) return {w, -POSITIVE_INFINITY, 0.0};
+        return {first, 0.5 * outputs * (ratio - 1.0 - std::log(ratio)), S[first] / (ratio - 1.0)};
     }
 
-    // The part of the log evidence that a column contributes at precision a (eq. 18).
-    double level(double a, double s, double q2) const {
-        return 0.5 * (q2 / (a + s) - static_cast<double>(k) * std::log1p(s / a));
+    // The best precision of the column at place a of the model, infinite where the column should be deleted. With s and
+    // q of the model without that column, Sigma_jj = 1 / (alpha + s) and mu_j = q / (alpha + s) (eqs. 20-24).
+    Action reestimate(size_t a) const {
+        const size_t j = active[a];
+        const double variance = sigma(a)[a], s = (1.0 - alpha[j] * variance) / variance;
+        double q2 = 0.0;
+        for (size_t l = 0; l < k; ++l) q2 += mean(a)[l] * mean(a)[l];
+        q2 /= variance * variance;
+        const double theta = q2 / outputs - s, now = contribution(alpha[j], s, q2, outputs);
+        if (!(theta > 0.0)) return {j, 0.0 - now, POSITIVE_INFINITY};
+        const double next = s * s / theta;
+        return {j, contribution(next, s, q2, outputs) - now, next};
     }
 
-    // Whether the cosine of a column with one of the model reaches so much.
+    // Whether the cosine of a column with one of the model reaches `cosine`.
     bool is_near(size_t j, double cosine) const {
         for (size_t i : active) {
             const double g = product(i, j);
@@ -303,7 +253,7 @@ private:
             change(j, 1.0 / (sigma(where[j])[where[j]] + 1.0 / (action.alpha - alpha[j])), action.alpha);
     }
 
-    // Room for so many columns and one more.
+    // Memory for M columns and one more.
     void make_room(size_t M) {
         if (M < room) return;
         const size_t before = room;
@@ -340,7 +290,7 @@ private:
         enter(j);
     }
 
-    // Sigma <- Sigma - kappa Sigma_j Sigma_j^T, and all that follows from it.
+    // Precision a for column j: Sigma <- Sigma - kappa Sigma_j Sigma_j^T, and mu, S and Q that belong to it.
     void change(size_t j, double kappa, double a) {
         const size_t M = active.size(), p = where[j];
         const double beta = 1.0 / noise;
@@ -358,7 +308,7 @@ private:
 
     void remove(size_t j) {
         const size_t p = where[j], last = active.size() - 1;
-        change(j, 1.0 / sigma(p)[p], std::numeric_limits<double>::infinity());
+        change(j, 1.0 / sigma(p)[p], POSITIVE_INFINITY);
         for (size_t b = 0; b <= last; ++b) sigma(p)[b] = sigma(last)[b];
         for (size_t b = 0; b <= last; ++b) sigma(b)[p] = sigma(b)[last];
         for (size_t l = 0; l < k; ++l) mean(p)[l] = mean(last)[l];

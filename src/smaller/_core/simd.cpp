@@ -1,3 +1,4 @@
+// The loops over columns that simd.hpp declares: sums, products of columns, distances and kernels.
 #include "simd.hpp"
 
 #include <algorithm>
@@ -5,99 +6,16 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
-#define SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define SIMD
-#endif
+#include "vector_math.hpp"
+
 #if defined(__GNUC__) && !defined(__clang__)
 #define UNROLL _Pragma("GCC unroll 4")  // or else sums that could stay in registers do not
 #else
 #define UNROLL
 #endif
-#if defined(_MSC_VER)
-#define INLINE static __forceinline
-#else
-#define INLINE static inline __attribute__((always_inline))
-#endif
 
 namespace smaller {
 namespace {
-
-constexpr size_t LANES = 16;   // independent partial sums: without them each addition waits for the one before
-constexpr size_t BLOCK = 512;  // rows of a softmax handled while they are in the first-level cache
-
-// exp to about one unit in the last place, branch-free so that it vectorises: x = n ln 2 + r, |r| <= ln 2 / 2.
-INLINE double fast_exp(double x) {
-    constexpr double shift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, held in the low bits
-    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    x = x < -708.0 ? -708.0 : (x > 709.0 ? 709.0 : x);
-    const double shifted = x * 1.44269504088896340736 + shift;
-    const double whole = shifted - shift;
-    const double r = (x - whole * ln2_high) - whole * ln2_low;
-    double p = 1.0 / 6227020800.0;
-    p = p * r + 1.0 / 479001600.0;
-    p = p * r + 1.0 / 39916800.0;
-    p = p * r + 1.0 / 3628800.0;
-    p = p * r + 1.0 / 362880.0;
-    p = p * r + 1.0 / 40320.0;
-    p = p * r + 1.0 / 5040.0;
-    p = p * r + 1.0 / 720.0;
-    p = p * r + 1.0 / 120.0;
-    p = p * r + 1.0 / 24.0;
-    p = p * r + 1.0 / 6.0;
-    p = p * r + 0.5;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
-    std::int64_t bits, exponent;
-    std::memcpy(&bits, &p, sizeof bits);
-    std::memcpy(&exponent, &shifted, sizeof exponent);
-    bits += static_cast<std::int64_t>(static_cast<std::uint64_t>(exponent) << 52);
-    std::memcpy(&p, &bits, sizeof p);
-    return p;
-}
-
-// log of a positive number, branch-free as well: x = 2^e m, 1/sqrt 2 <= m < sqrt 2, log m = 2 atanh((m - 1) / (m + 1)).
-INLINE double fast_log(double x) {
-    constexpr double two52 = 4503599627370496.0;
-    constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
-    x = x < 2.2250738585072014e-308 ? 2.2250738585072014e-308 : x;
-    std::uint64_t bits, low, high;
-    std::memcpy(&bits, &x, sizeof bits);
-    low = (bits & 0x000fffffffffffffULL) | 0x3ff0000000000000ULL;
-    high = (bits >> 52) | 0x4330000000000000ULL;  // the exponent as the last bits of 2^52
-    double m, e;
-    std::memcpy(&m, &low, sizeof m);
-    std::memcpy(&e, &high, sizeof e);
-    e -= two52 + 1023.0;
-    const bool upper = m > 1.4142135623730951;
-    m = upper ? 0.5 * m : m;
-    e = upper ? e + 1.0 : e;
-    const double z = (m - 1.0) / (m + 1.0), t = z * z;
-    double p = 1.0 / 21.0;
-    p = p * t + 1.0 / 19.0;
-    p = p * t + 1.0 / 17.0;
-    p = p * t + 1.0 / 15.0;
-    p = p * t + 1.0 / 13.0;
-    p = p * t + 1.0 / 11.0;
-    p = p * t + 1.0 / 9.0;
-    p = p * t + 1.0 / 7.0;
-    p = p * t + 1.0 / 5.0;
-    p = p * t + 1.0 / 3.0;
-    return e * ln2_high + (2.0 * (z + z * t * p) + e * ln2_low);
-}
-
-template <class Term>
-INLINE double total_of(size_t n, Term term) {
-    double part[LANES] = {};
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t j = 0; j < LANES; ++j) part[j] += term(i + j);
-    for (size_t j = 0; i + j < n; ++j) part[j] += term(i + j);
-    for (size_t width = LANES / 2; width > 0; width /= 2)
-        for (size_t j = 0; j < width; ++j) part[j] += part[j + width];
-    return part[0];
-}
 
 // Four numbers that are added and multiplied at once.
 #if defined(__GNUC__)
@@ -135,7 +53,8 @@ INLINE void tile(const double* a, size_t lda, const double* b, size_t ldb, size_
 }
 
 template <size_t A>
-INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size_t nb, size_t n, double* C, size_t ldc) {
+INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size_t nb, size_t n, double* C,
+                  size_t ldc) {
     size_t e = 0;
     for (; e + 4 <= nb; e += 4) tile<A, 4>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
     if (nb - e == 3) tile<A, 3>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
@@ -289,159 +208,6 @@ SIMD void regate(double* __restrict S, double* __restrict K, const double* __res
     for (size_t i = 0; i < n; ++i) {
         S[i] += change * (x[i] - c) * (x[i] - c);
         K[i] = fast_exp(-gamma * S[i]);
-    }
-}
-
-// One block of rows [first, last): e = exp(F - top), total over classes.
-#define EXPONENTIATE_BLOCK                                                                                       \
-    for (size_t i = first; i < last; ++i) top[i - first] = reference ? 0.0 : F[i];                               \
-    for (size_t l = reference ? 0 : 1; l < k; ++l)                                                               \
-        for (size_t i = first; i < last; ++i) top[i - first] = std::max(top[i - first], F[l * n + i]);           \
-    for (size_t i = first; i < last; ++i) total[i - first] = reference ? fast_exp(-top[i - first]) : 0.0;        \
-    for (size_t l = 0; l < k; ++l)                                                                               \
-        for (size_t i = first; i < last; ++i) {                                                                  \
-            const double value = fast_exp(F[l * n + i] - top[i - first]);                                        \
-            e[l * n + i] = value;                                                                                \
-            total[i - first] += value;                                                                           \
-        }
-
-// sum s log(total) over a block of rows, each total in [1, k + 1]. Rows of the same weight need no logarithm each: BLOCK /
-// LANES totals can be multiplied without overflow.
-INLINE double sum_of_logs(const double* total, const double* s, size_t rows) {
-    double part[LANES], logs[BLOCK];
-    bool alike = true;
-    for (size_t i = 0; i < rows; ++i) alike &= s[i] == s[0];
-    if (!alike) {
-        for (size_t i = 0; i < rows; ++i) logs[i] = s[i] * fast_log(total[i]);
-        return total_of(rows, [&](size_t i) { return logs[i]; });
-    }
-    std::fill(part, part + LANES, 1.0);
-    size_t i = 0;
-    for (; i + LANES <= rows; i += LANES)
-        for (size_t j = 0; j < LANES; ++j) part[j] *= total[i + j];
-    for (size_t j = 0; i + j < rows; ++j) part[j] *= total[i + j];
-    return s[0] * total_of(LANES, [&](size_t j) { return fast_log(part[j]); });
-}
-
-SIMD static double softmax(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
-                           size_t k, bool reference, double* __restrict e, double* __restrict U) {
-    double loss = 0.0, top[BLOCK], total[BLOCK], others[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t last = std::min(n, first + BLOCK);
-        EXPONENTIATE_BLOCK
-        const double *here = s + first, *above = top;
-        loss += sum_of_logs(total, here, last - first);
-        for (size_t i = 0; i < last - first; ++i) total[i] = 1.0 / total[i];
-        for (size_t i = 0; i < last - first; ++i) others[i] = reference ? fast_exp(-top[i]) * total[i] : 0.0;
-        for (size_t l = 0; l < k; ++l) {
-            const double *y = Y + l * n + first, *f = F + l * n + first;
-            double* p = e + l * n + first;
-            for (size_t i = 0; i < last - first; ++i) p[i] *= total[i];
-            for (size_t i = 0; i < last - first; ++i) top[i] -= y[i] * f[i];  // row by row: large scores lose no digits
-            for (size_t i = 0; i < last - first; ++i) others[i] += (1.0 - y[i]) * p[i];
-        }
-        for (size_t l = 0; l < k && U != nullptr; ++l) {
-            const double *y = Y + l * n + first, *p = e + l * n + first;
-            double* u = U + l * n + first;
-            for (size_t i = 0; i < last - first; ++i) u[i] = (1.0 - y[i]) * p[i] - y[i] * others[i];
-        }
-        loss += total_of(last - first, [=](size_t i) { return here[i] * above[i]; });
-    }
-    return loss;
-}
-
-// The same for one column of scores against a reference: one exponential for both classes.
-SIMD static double logistic(const double* __restrict F, const double* __restrict Y, const double* __restrict s, size_t n,
-                            double* __restrict P, double* __restrict U) {
-    double loss = 0.0, total[BLOCK], linear[BLOCK], others[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t rows = std::min(BLOCK, n - first);
-        const double *f = F + first, *y = Y + first, *here = s + first, *terms = linear;
-        double* p = P + first;
-        for (size_t i = 0; i < rows; ++i) {
-            const double less = fast_exp(-std::abs(f[i])), inverse = 1.0 / (1.0 + less);
-            p[i] = f[i] >= 0.0 ? inverse : less * inverse;
-            others[i] = f[i] >= 0.0 ? less * inverse : inverse;
-            total[i] = 1.0 + less;
-            linear[i] = here[i] * (std::max(f[i], 0.0) - y[i] * f[i]);
-        }
-        for (size_t i = 0; i < rows && U != nullptr; ++i) U[first + i] = (1.0 - y[i]) * p[i] - y[i] * others[i];
-        loss += total_of(rows, [=](size_t i) { return terms[i]; }) + sum_of_logs(total, here, rows);
-    }
-    return loss;
-}
-
-SIMD static double squares(const double* F, const double* Y, const double* s, size_t n, size_t k) {
-    double loss = 0.0;
-    for (size_t l = 0; l < k; ++l) {
-        const double *f = F + l * n, *y = Y + l * n;
-        loss += 0.5 * total_of(n, [=](size_t i) { return s[i] * (f[i] - y[i]) * (f[i] - y[i]); });
-    }
-    return loss;
-}
-
-double means(const double* F, const double* Y, const double* s, size_t n, size_t k, Family family, double* P, double* U) {
-    if (family == REFERENCE && k == 1) return logistic(F, Y, s, n, P, U);
-    if (family != GAUSSIAN) return softmax(F, Y, s, n, k, family == REFERENCE, P, U);
-    std::copy(F, F + n * k, P);
-    for (size_t t = 0; t < n * k && U != nullptr; ++t) U[t] = F[t] - Y[t];
-    return squares(F, Y, s, n, k);
-}
-
-// q log q, 0 where q is not positive.
-INLINE double xlogx(double q) { return q > 0.0 ? q * fast_log(q) : 0.0; }
-
-SIMD double negentropy(const double* U, const double* Y, const double* s, double shrink, size_t n, size_t k,
-                       bool reference) {
-    double total = 0.0, sum[BLOCK], left[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t rows = std::min(BLOCK, n - first);
-        for (size_t i = 0; i < rows; ++i) sum[i] = 0.0, left[i] = 1.0;
-        for (size_t l = 0; l < k; ++l) {
-            const double *u = U + l * n + first, *y = Y + l * n + first;
-            for (size_t i = 0; i < rows; ++i) {
-                const double q = std::min(std::max(y[i] + shrink * u[i], 0.0), 1.0);
-                sum[i] += xlogx(q);
-                left[i] -= q;
-            }
-        }
-        if (reference)
-            for (size_t i = 0; i < rows; ++i) sum[i] += xlogx(std::min(left[i], 1.0));
-        const double *weight = s + first, *sums = sum;
-        total += total_of(rows, [=](size_t i) { return weight[i] * sums[i]; });
-    }
-    return total;
-}
-
-SIMD Verdict judge(const double* __restrict W, const double* __restrict G, const double* __restrict l1,
-                   const double* __restrict l2, const double* __restrict scale, size_t count,
-                   double* __restrict residuals) {
-    Verdict out;
-    double shrink = 1.0, unridged = 1.0, penalty = 0.0;
-    for (size_t i = 0; i < count; ++i) {
-        const double w = W[i], smooth = G[i] + l2[i] * w, over = std::max(std::abs(smooth) - l1[i], 0.0);
-        residuals[i] = (w == 0.0 ? over : std::abs(smooth + std::copysign(l1[i], w))) / scale[i];
-    }
-    for (size_t i = 0; i < count; ++i) {
-        if (W[i] != 0.0) penalty += l1[i] * std::abs(W[i]) + 0.5 * l2[i] * W[i] * W[i];
-        const double g = std::abs(G[i]);
-        if (!(g > l1[i])) continue;
-        if (l2[i] > 0.0) shrink = std::min(shrink, l1[i] / g);
-        else if (l1[i] > 0.0) unridged = std::min(unridged, l1[i] / g);
-    }
-    out.penalty = penalty;
-    out.unridged = unridged;
-    out.shrink = std::min(shrink, unridged);
-    return out;
-}
-
-SIMD void exponentials(const double* __restrict F, size_t n, size_t k, bool reference, double* __restrict e,
-                       double* __restrict totals) {
-    double top[BLOCK];
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t last = std::min(n, first + BLOCK);
-        double* total = totals + first;
-        EXPONENTIATE_BLOCK
     }
 }
 

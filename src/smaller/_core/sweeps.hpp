@@ -1,10 +1,10 @@
-// Coordinate sweeps over the quadratic model of a Newton step that stream the columns, class by class.
+// Coordinate sweeps over the quadratic model of a Newton step that read the columns one after another, class by class.
 //
 // The model has, in class l, the working vector
 //     v_l = s (P_l - Y_l) + u_l - P_l T,      u_l = s P_l E_l,  T = sum_l u_l,  E = the step's change of scores,
-// so that its gradient for column x is x . v_l. While class l is worked on, moving one of its weights by d changes v_l by
-// d q_l x with q_l = s P_l (1 - P_l): two streams to read a gradient, three to move. A free intercept is eliminated: each
-// move of x is a move of x minus its q-weighted mean, which leaves the intercept of its class optimal.
+// so that its gradient for column x is x . v_l. While class l is worked on, moving one of its weights by d changes v_l
+// by d q_l x with q_l = s P_l (1 - P_l): a gradient reads two vectors, a move three. A free intercept is eliminated:
+// each move of x is a move of x minus its q-weighted mean, which leaves the intercept of its class optimal.
 #pragma once
 #include <functional>
 
@@ -21,10 +21,11 @@ public:
         : M(model), n(model.n), k(model.k), v(n), u(k > 1 ? n * k : 0), excess(u.size()), T(k > 1 ? n : 0),
           xq(model.A.size), center(model.A.size), h(model.A.size), conjugate(model, center, h) {}
 
-    // All coordinates once, then the non-zero ones until they rest, and again. Counts sweeps.
+    // All coordinates once, then the non-zero ones until none moves by more than the tolerance, and again, until a
+    // sweep over all moves none. Returns the number of sweeps.
     int run(double tolerance, int max_sweeps, const std::function<void()>& poll) {
         begin();
-        const bool large = max_sweeps >= MAX_SWEEPS;  // the Hessian costs too much, or nearly
+        const bool large = max_sweeps >= MAX_SWEEPS;  // forming the Hessian would cost more than sweeps
         bool all = true;
         int sweeps = 0, resting = 0;
         while (sweeps < max_sweeps) {
@@ -53,7 +54,7 @@ private:
     static constexpr int PATIENT = 24, SWEEPS_PER_CONJUGATE = 8;  // sweeps before conjugate gradients, and between them
     Model<Columns>& M;
     const size_t n, k;
-    std::vector<double> v, u, excess, T;  // excess: what the curvature of wrong rows adds to v
+    std::vector<double> v, u, excess, T;  // excess: part of v from the additional curvature of misclassified rows
     std::vector<double> xq, center, h;    // of each coordinate: x.q, its q-weighted mean, the curvature of the model
     Conjugate<Columns> conjugate;
 
@@ -70,7 +71,7 @@ private:
         if (k == 1) M.residual(0, v.data());
     }
 
-    // The second derivative of the model in one weight, for those that have reason to move.
+    // The second derivative of the model in one weight, computed when it is first needed.
     double curvature(size_t i) {
         const size_t l = M.A.klass[i];
         if (h[i] == UNKNOWN) h[i] = M.X.spread(M.A.feature[i], center[i], &M.q[l * n], M.total_q[l]) + M.A.l2[i];

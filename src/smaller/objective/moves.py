@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -125,12 +126,15 @@ class WeightMoves:
     def _settle(self) -> None:
         """The intercept at its optimum, and what follows from the scores."""
         if self.design.intercept:
-            samples = _core.Samples(
-                Y=self.Y, s=self.s, offset=None, family=self.likelihood.family, intercept=True,
-                measure=float(self.s.sum()), negligible=0.0,
-            )  # fmt: skip
-            _core.settle_intercepts(samples, self.b, self.F, SETTLED)
+            _core.settle_intercepts(self._samples(), self.b, self.F, SETTLED)
         self._look()
+
+    def _samples(self) -> Any:
+        """The samples as the compiled kernels take them; the offset is part of the scores."""
+        return _core.Samples(
+            Y=self.Y, s=self.s, offset=None, family=self.likelihood.family, intercept=self.design.intercept,
+            measure=float(self.s.sum()), negligible=0.0,
+        )  # fmt: skip
 
     def _look(self) -> None:
         """Means, their complements and the loss, at the present scores."""
@@ -248,10 +252,8 @@ class GatedMoves(WeightMoves):
         losses = np.full(len(inputs), self.loss)
         if len(W):
             rates = self.gamma * (squares - self._gates()[inputs] ** 2)
-            _core.gate_moves(
-                self.X, C, K, W, self.base + self.b, inputs, rates, self.Y, self.s, self.likelihood.family,
-                self.design.intercept, losses,
-            )  # fmt: skip
+            gates = _core.Gates(X=self.X, C=C, K=K, W=W, base=self.base + self.b)
+            _core.gate_moves(gates, self._samples(), inputs, rates, losses)
         return losses
 
     def _in_use(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

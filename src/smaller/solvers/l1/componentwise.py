@@ -79,10 +79,8 @@ class _Sweep:
         w = self.weights(W)
         b = W[d].copy() if objective.design.intercept else np.zeros(objective.k)
         working = _core.WorkingSet(feature=self.where, klass=self.klass, w=w, **self.strengths)
-        visited = visit.astype(np.uint8)
-        _core.componentwise(
-            *self.columns, objective.samples, working, b, F, self.bound, self.center, visited, self.greedy
-        )
+        sweep = _core.Sweep(bound=self.bound, center=self.center, visit=visit.astype(np.uint8), greedy=self.greedy)
+        _core.componentwise(*self.columns, objective.samples, working, sweep, b, F)
         W[self.feature, self.klass] = w
         if objective.design.intercept:
             W[d] = b

@@ -144,9 +144,10 @@ def _best_on(
     place[rows] = np.arange(len(rows))
     alpha, noises = np.empty(len(rows)), np.array([start[2] for start in starts])
     Phi, C = np.asfortranarray(Phi), np.asfortranarray(pulled[rows])
-    begin = place[coarse], precisions, noises
-    options = followed, floor, tol, ALIGNED, STEPS
-    noise, _ = _core.climb(Phi, C, evidence.total, evidence.yy, *begin, alpha, *options)
+    data = _core.GaussianData(C=C, total=evidence.total, yy=evidence.yy, floor=floor)
+    begin = _core.Starts(coarse=place[coarse], precisions=precisions, follow=followed)
+    rule = _core.SearchRule(tol=tol, aligned=ALIGNED, max_steps=STEPS)
+    noise, _ = _core.climb(Phi, data, begin, noises, alpha, rule)
     found = np.flatnonzero(np.isfinite(alpha))
     if not len(found):
         return evidence.empty(noise)

@@ -184,9 +184,10 @@ def _best_on(
     Phi, alpha, v = evidence.take(rows), np.empty(len(rows)), np.empty(len(rows) + 1)
     y = np.ascontiguousarray(evidence.Y[:, 0])
     offset = np.ascontiguousarray(np.broadcast_to(evidence.offset, evidence.Y.shape)[:, 0])
-    data = Phi, y, evidence.s, offset, BROAD * free
-    options = FOLLOWED, tol, change, NEAR, ALIGNED, STEPS
-    _core.logistic(*data, place[coarse], precisions, weights, alpha, v, *options)
+    data = _core.BinaryData(y=y, s=evidence.s, offset=offset, level=BROAD * free)
+    begin = _core.Starts(coarse=place[coarse], precisions=precisions, follow=FOLLOWED)
+    rule = _core.SearchRule(tol=tol, aligned=ALIGNED, max_steps=STEPS)
+    _core.logistic(Phi, data, begin, weights, alpha, v, rule, _core.ModeRule(change=change, near=NEAR))
     found = np.flatnonzero(np.isfinite(alpha))
     v = np.append(v[found], v[-1:])[: len(found) + free]
     return _settle(evidence, evidence.mode(rows[found], alpha[found], Phi[:, found], v, PRECISE), change)
@@ -245,8 +246,7 @@ def _grown(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         new = new[np.argsort(-gain[new], kind="stable")[: SPREAD + BEST]]
         rows, Phi = np.append(mode.rows, new), np.asfortranarray(np.hstack([mode.Phi, evidence.take(new)]))
         alpha = np.append(mode.alpha, np.full(len(new), np.inf))
-        X, C = evidence.frozen(mode, rows, Phi)
-        _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, tol, ALIGNED, steps)
+        _reestimate(*evidence.frozen(mode, rows, Phi), alpha, tol, steps)
         larger = _settle(evidence, _at(evidence, rows, Phi, alpha, mode), LOOSE)
         if larger.log_evidence > mode.log_evidence + tol:
             mode, steps = larger, TOGETHER
@@ -255,6 +255,12 @@ def _grown(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         else:
             break
     return mode
+
+
+def _reestimate(X: np.ndarray, C: np.ndarray, alpha: np.ndarray, tol: float, max_steps: int) -> None:
+    """The sequential algorithm on a Gaussian problem with unit noise: precisions alpha are written in place."""
+    data = _core.GaussianData(C=C, total=1.0, yy=0.0, floor=0.0)
+    _core.sequential(X, data, alpha, 1.0, _core.SearchRule(tol=tol, aligned=ALIGNED, max_steps=max_steps))
 
 
 def _exchanged(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode | None:
@@ -326,8 +332,7 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         if not len(mode.rows):
             break
         alpha = mode.alpha.copy()
-        X, C = evidence.frozen(mode, mode.rows, mode.Phi)
-        _core.sequential(X, C, 1.0, 0.0, alpha, 1.0, 0.0, min(1e-9, tol**2), ALIGNED, STEPS)
+        _reestimate(*evidence.frozen(mode, mode.rows, mode.Phi), alpha, min(1e-9, tol**2), STEPS)
         change = np.abs(np.log(np.maximum(alpha, LEAST) / mode.alpha)).max()
         mode = _at(evidence, mode.rows, mode.Phi, alpha, mode, min(NEAR, 1e-4 * tol**2))
         if change <= tol or evidence.spent:

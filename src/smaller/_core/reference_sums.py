@@ -1,0 +1,112 @@
+"""The twins of the compiled sums over samples: means and losses, certificates, products, squares and distances.
+
+`family` is 0 for a multinomial with a column for each class, 1 where one further class has score 0 and no column, 2 for
+Gaussian columns.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import xlogy
+
+SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
+
+
+class Columns:
+    """Dense or sparse columns behind the same three operations."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+
+    def __getitem__(self, j):
+        """Rows and values of column j."""
+        if len(self.arrays) == 1:
+            return slice(None), self.arrays[0][:, j].astype(np.float64)
+        values, rows, starts = self.arrays
+        part = slice(starts[j], starts[j + 1])
+        return rows[part], values[part].astype(np.float64)
+
+    def dot(self, j, v):
+        """x_j . v."""
+        rows, x = self[j]
+        return float(x @ v[rows])
+
+    def spread(self, j, c, q):
+        """sum q (x_j - c)^2."""
+        rows, x = self[j]
+        return float(q[rows] @ (x - c) ** 2 + c * c * (q.sum() - q[rows].sum()))
+
+    def add(self, j, c, d, f, q=None):
+        """f += d (x_j - c), weighted by q."""
+        rows, x = self[j]
+        f[rows] += d * x if q is None else d * x * q[rows]
+        if c:
+            f -= d * c if q is None else d * c * q
+
+
+def means(F, Y, s, family, P, U):
+    """Fitted means of the scores, into P, residuals P - Y, into U, and the negative log-likelihood.
+
+    Indicators Y are 0 or 1; the residual of the own class is the sum of the other probabilities, without cancellation.
+    """
+    if family == GAUSSIAN:
+        P[:] = F
+        U[:] = F - Y
+        return float(s @ (U**2).sum(axis=1)) / 2
+    top = F.max(axis=1, initial=0.0 if family == REFERENCE else -np.inf)
+    P[:] = np.exp(F - top[:, None])
+    total = P.sum(axis=1) + (np.exp(-top) if family == REFERENCE else 0.0)
+    P /= total[:, None]
+    others = ((1 - Y) * P).sum(axis=1) + (np.exp(-top) / total if family == REFERENCE else 0.0)
+    U[:] = (1 - Y) * P - Y * others[:, None]
+    return float(s @ (np.log(total) + top - (Y * F).sum(axis=1)))
+
+
+def negentropy(U, Y, s, shrink, family):
+    """sum_i s_i sum_c Q_ic log Q_ic of the probabilities Q = Y + shrink U."""
+    Q = np.clip(Y + shrink * U, 0.0, 1.0)
+    total = xlogy(Q, Q).sum(axis=1)
+    if family == REFERENCE:
+        rest = np.clip(1.0 - Q.sum(axis=1), 0.0, 1.0)
+        total += xlogy(rest, rest)
+    return float(s @ total)
+
+
+def judge(W, G, l1, l2, scale, residuals):
+    """KKT residuals relative to the scale, into `residuals`; the penalty, and the shrinkages that make G feasible.
+
+    These are the largest rho <= 1 with rho |G| <= l1 wherever there is a penalty, and where l2 is 0.
+    """
+    residuals[:] = kkt(W, G + l2 * W, l1) / scale
+    over = (np.abs(G) > l1) & ((l1 > 0) | (l2 > 0))
+    ratio = np.divide(l1, np.abs(G), where=over, out=np.ones_like(G))
+    penalty = float((l1 * np.abs(W) + l2 * W * W / 2).sum())
+    return penalty, float(ratio.min(initial=1.0)), float(ratio[l2 == 0].min(initial=1.0))
+
+
+def pull(X, R, G):
+    """X^T R, into G."""
+    G[:] = X.T @ R
+
+
+def kkt(w, g, l1):
+    """Distance of -g to the subdifferential of l1 |w|."""
+    return np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0.0))
+
+
+def distances(X, Zt, D):
+    """Squared distances of the rows of X (n, p) and the columns of Zt (p, m), into D (n, m)."""
+    D[:] = 0.0
+    for x, z in zip(X.T, Zt, strict=True):
+        D += np.square(x[:, None] - z)
+
+
+def decay(D, gamma):
+    """exp(-gamma d) in the place of each d."""
+    D *= -gamma
+    np.exp(D, out=D)
+
+
+def squares(X, omega, center, total):
+    """total_j += sum_i omega_i (x_ij - center_j)^2."""
+    total += omega @ np.square(X - center)
