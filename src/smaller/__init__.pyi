@@ -1,0 +1,33 @@
+"""Types of the public names, which `__init__.py` imports when they are first used."""
+
+from . import bounds as bounds
+from . import decision as decision
+from ._version import __version__ as __version__
+from .export import to_c as to_c
+from .export import to_onnx as to_onnx
+from .models.adaptive import JeffreysClassifier as JeffreysClassifier
+from .models.adaptive import JeffreysRegressor as JeffreysRegressor
+from .models.adaptive import LaplaceRegressor as LaplaceRegressor
+from .models.jcfo import JCFO as JCFO
+from .models.kernel_machines import JFSCL as JFSCL
+from .models.kernel_machines import LRVM as LRVM
+from .models.multinomial import RMLR as RMLR
+from .models.multinomial import SMLR as SMLR
+from .models.rvm import RVMClassifier as RVMClassifier
+from .models.rvm import RVMRegressor as RVMRegressor
+from .models.sbmlr import SBMLR as SBMLR
+from .models.sparsest import SparseSolution as SparseSolution
+from .models.sparsest import maximally_sparse as maximally_sparse
+from .models.type12 import TypeIIClassifier as TypeIIClassifier
+from .models.type12 import TypeIIRegressor as TypeIIRegressor
+from .models.type12 import TypeIRegressor as TypeIRegressor
+from .persist import load as load
+from .persist import save as save
+from .report import report as report
+from .tuning.cross_validation import SMLRCV as SMLRCV
+from .tuning.evidence_search import EvidenceSearch as EvidenceSearch
+from .tuning.kernel_width import tune_width as tune_width
+from .tuning.path import Path as Path
+from .tuning.path import path as path
+from .tuning.training_path import laplace_path as laplace_path
+from .tuning.training_path import training_path as training_path
