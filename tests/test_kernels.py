@@ -171,7 +171,8 @@ def test_the_minimum_of_a_quadratic_model_with_an_l1_term(compiled, collinear, s
     for kernel in (compiled.quadratic, reference.quadratic):
         slope, d = g.copy(), np.zeros(30)
         kernel(H, slope, w, l1, np.ones(30), d, 1e-11)
-        np.testing.assert_allclose(slope, g + H @ d, rtol=1e-9, atol=1e-9)
+        rounding = 8 * np.finfo(float).eps * (np.abs(g) + np.abs(H) @ np.abs(d)).max()
+        np.testing.assert_allclose(slope, g + H @ d, rtol=0, atol=rounding)
         ends.append(w + d)
         if kernel is compiled.quadratic or not collinear:
             missed = np.where(w + d != 0, slope + l1 * np.sign(w + d), np.maximum(np.abs(slope) - l1, 0.0))

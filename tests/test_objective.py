@@ -5,11 +5,12 @@ import pytest
 from scipy import sparse
 from scipy.optimize import minimize
 
+from smaller._core import COMPILED
 from smaller.design import as_design
 from smaller.likelihoods import Gaussian, Multinomial
 from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
-from smaller.solvers.l1.newton import newton
+from smaller.solvers.l1.newton import minimise, newton
 from smaller.solvers.l1.warm_path import null_point
 from smaller.solvers.smooth import settle
 
@@ -50,10 +51,29 @@ def test_curvature_acts_as_its_blocks(likelihood):
     objective = posterior(likelihood, Laplace(1.0))
     rng = np.random.default_rng(2)
     F, E = rng.standard_normal((2, *objective.Y.shape))
-    P, _ = likelihood.fit(np.asfortranarray(F), objective.Y, objective.s)
+    P, _, _ = likelihood.fit(np.asfortranarray(F), objective.Y, objective.s)
     k = objective.k
     blocks = [sum(likelihood.curvature(P, objective.s, a, b) * E[:, b] for b in range(k)) for a in range(k)]
     np.testing.assert_allclose(likelihood.curve(P, objective.s, E), np.column_stack(blocks), atol=1e-12)
+
+
+@pytest.mark.skipif(not COMPILED, reason="the compiled core is not installed")
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("offset", [False, True])
+@pytest.mark.parametrize("prior", [Laplace(1.0), ElasticNet(0.8, 0.2), Laplace(1.0, [0, 1, 2, 1, 0.5, 1])])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
+def test_the_compiled_solver_reads_the_same_certificate_anywhere(likelihood, prior, offset, kind, intercept):
+    """Value, violation and gap of weights far from the optimum, but for the free ones, and at the optimum."""
+    objective = posterior(likelihood, prior, offset=offset, kind=kind, intercept=intercept)
+    W = 0.3 * np.random.default_rng(5).standard_normal(objective.shape)
+    for start, rounds in ((W, 0), (np.zeros(objective.shape), 100)):
+        found = minimise(objective, start, 1e-10, rounds).last
+        point = objective.at(found.weights)
+        assert found.objective == pytest.approx(point.value, rel=1e-12)
+        assert found.violation == pytest.approx(point.violation, rel=1e-9, abs=1e-13)
+        assert found.gap == pytest.approx(point.gap, rel=1e-6, abs=1e-13)
+        assert (found.gap > 1e-3) == (rounds == 0)
 
 
 @pytest.mark.parametrize("offset", [False, True])

@@ -233,9 +233,12 @@ class Softmax:
         return self.value_rounding(W, b) + float(shrinkage) + float(ridge)
 
     def value_rounding(self, W, b):
-        """The part of the objective: sum s |R| e."""
-        R = self.residual(self.scores(W, b))
-        return float(self.s @ (np.abs(R) * self._score_rounding(W, b)).sum(axis=1))
+        """The part of the objective: sum s |R| e, or more where e is not small: scores as much worse as they may be.
+
+        The loss is convex, so that scores better by e change it by less.
+        """
+        F, error = self.scores(W, b), self._score_rounding(W, b)
+        return self.loss(F + error * (1 - 2 * self.Y)) - self.loss(F)
 
     def _score_rounding(self, W, b):
         size = np.abs(self.shift)

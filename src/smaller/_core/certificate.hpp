@@ -3,8 +3,8 @@
 // F(W) = loss(Phi W + offset) + sum_t [ l1_t |w_t| + l2_t w_t^2 / 2 ].  A dual point is the residual U of the loss, shrunk
 // by a rho at which rho |G| <= l1 wherever a weight has an L1 penalty and no ridge; its value is a lower bound on F:
 //     -sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2),      G = Phi^T diag(s) U.
-// Free weights are held where they are: they belong to the known part of the scores. What is left of their gradient counts
-// for moves that change the scores by about one, or double the weight.
+// Free weights are held where they are: they belong to the known part of the scores. What is left of their gradient, and what
+// rounding may hide of every gradient, counts for moves that change the scores by about one, or double them.
 #pragma once
 #include <limits>
 
@@ -43,14 +43,14 @@ public:
     // `negligible`: a gap is relative to the objective, or to this where the objective is as good as 0.
     Certificate(const Samples& samples, const double* offset, double negligible)
         : P(samples.n * samples.k), U(P.size()), D(samples), offset(offset), negligible(negligible), n(samples.n),
-          k(samples.k), total(samples.measure * samples.measure / sum(samples.s, samples.n)), terms(samples.n) {}
+          k(samples.k), total(samples.measure * samples.measure / sum(samples.s, samples.n)), terms(n), swing(n * k), far(k) {}
 
     // Means, residuals and loss of the scores: the first half, which does not need G.
     void read_scores(const double* F) {
         loss = means(F, D.Y, D.s, n, k, D.family, P.data(), U.data());
     }
 
-    // The second half; span(j) is the length of a column, centred where there is an intercept.
+    // The second half; span(j) is the weighted length of a column.
     template <class Span>
     void read(const Point& point, const Penalty& prior, Span span) {
         double penalty = 0.0;
@@ -77,14 +77,14 @@ public:
     }
 
 private:
-    static constexpr double EPSILON = 2e-15;  // what rounding leaves of a product, relative to the lengths of its factors
+    static constexpr double EPSILON = 1e-15;  // what rounding leaves of a sum of products, relative to the lengths of its factors
     const Samples D;
     const double* offset;  // null where there is none
     const double negligible;
     const size_t n, k;
     const double total;  // of the sample weights, of Gaussian targets too
     double loss = 0.0;
-    std::vector<double> terms;
+    std::vector<double> terms, swing, far;
 
     template <class Visit>
     void each_free(const Point& point, const Penalty& prior, Visit visit) const {
@@ -94,11 +94,21 @@ private:
         for (size_t t = inner; t < inner + (D.intercept ? k : 0); ++t) visit(t);
     }
 
+    // How far each score may still move: by about one, or as far as it is from the mean of its class. `far` has the root mean
+    // square of that for each class.
+    void measure_swing(const double* F) {
+        const double unit = total / D.measure, all = sum(D.s, n);
+        for (size_t l = 0; l < k; ++l) {
+            const double *f = F + l * n, mean = dot(D.s, f, n) / all;
+            for (size_t i = 0; i < n; ++i) swing[l * n + i] = unit + std::abs(f[i] - mean);
+            far[l] = std::sqrt(spread(&swing[l * n], 0.0, D.s, n) / all);
+        }
+    }
+
+    // What is left of the free weights' gradients, for moves of them that change the scores as far.
     double free_slack(const Point& point, const Penalty& prior) const {
         double slack = 0.0;
-        each_free(point, prior, [&](size_t t) {
-            slack += std::abs(point.G[t]) * (total / prior.measure(t) + std::abs(point.W[t]));
-        });
+        each_free(point, prior, [&](size_t t) { slack += std::abs(point.G[t]) * far[t % k] * D.measure / prior.measure(t); });
         return slack;
     }
 
@@ -106,11 +116,9 @@ private:
 
     template <class Span>
     double relative_gap(const Point& point, const Penalty& prior, Span span) {
-        const std::vector<double> error = rounding(point, span);
-        const auto largest = [&](size_t t) { return std::abs(point.G[t]) + error[t % k] * span(t / k); };
-        double all = 1.0, unridged = 1.0;  // by how much G, and what rounding may have hidden of it, exceeds l1
+        double all = 1.0, unridged = 1.0;  // by how much G exceeds l1
         const auto compare = [&](size_t t) {
-            const double g = largest(t), l1 = prior.l1(t);
+            const double g = std::abs(point.G[t]), l1 = prior.l1(t);
             if (!(g > l1) || prior.free(t)) return;
             const double over = l1 > 0.0 ? g / l1 : std::numeric_limits<double>::infinity();
             all = std::max(all, over);
@@ -118,18 +126,19 @@ private:
         };
         for (const auto* part : {&point.near, &point.support, &point.unsparse})
             for (const size_t t : *part) compare(t);
+        measure_swing(point.F);
         const double known = known_part(point, prior);
-        double dual = dual_at(point, prior, 1.0 / all, known, largest);
-        if (unridged != all) dual = std::max(dual, dual_at(point, prior, 1.0 / unridged, known, largest));
-        return (std::max(0.0, value - dual) + free_slack(point, prior)) / std::max(std::abs(value), negligible);
+        double dual = dual_at(point, prior, 1.0 / all, known);
+        if (unridged != all) dual = std::max(dual, dual_at(point, prior, 1.0 / unridged, known));
+        const double unsure = free_slack(point, prior) + rounding(point, span);
+        return (std::max(0.0, value - dual) + unsure) / std::max(std::abs(value), negligible);
     }
 
-    template <class Largest>
-    double dual_at(const Point& point, const Penalty& prior, double rho, double known, Largest largest) {
+    double dual_at(const Point& point, const Penalty& prior, double rho, double known) {
         double dual = rho * known - conjugate(rho), excess = 0.0;
         if (prior.l2 == nullptr) return dual;
         const auto add = [&](size_t t) {
-            const double over = rho * largest(t) - prior.l1(t);
+            const double over = rho * std::abs(point.G[t]) - prior.l1(t);
             if (over > 0.0 && prior.ridge(t) > 0.0) excess += over * over / (2.0 * prior.ridge(t));
         };
         for (const size_t t : point.near) add(t);
@@ -161,24 +170,26 @@ private:
         return total;
     }
 
-    // Times the length of a column, what rounding may have done to its entry of G, for each class: the rounding of the product
-    // with the residuals, and that of the scores, which the means repeat.
+    // What rounding may hide of the gap. The gradient of the loss in a score is known up to the rounding of the residual, and of
+    // the terms of the score times its curvature; the gap, up to the products of these errors, which do not depend on each
+    // other, with the moves of the scores.
     template <class Span>
-    std::vector<double> rounding(const Point& point, Span span) {
-        std::vector<double> out(k, 0.0), size(k, 0.0);
-        const double root = std::sqrt(static_cast<double>(n));
-        for (const size_t t : point.support) size[t % k] += std::abs(point.W[t]) * span(t / k) / root;
+    double rounding(const Point& point, Span span) {
+        std::vector<double> square(k, 0.0);
+        for (const size_t t : point.support) square[t % k] += point.W[t] * point.W[t] * span(t / k) * span(t / k);
+        const double all = sum(D.s, n);
+        double out = 0.0;
         for (size_t l = 0; l < k; ++l) {
-            if (D.intercept) size[l] += std::abs(point.W[point.d * k + l]);
-            for (size_t i = 0; i < n; ++i) terms[i] = D.s[i] * U[l * n + i];
-            const double residuals = dot(terms.data(), terms.data(), n);
+            const double b = D.intercept ? point.W[point.d * k + l] : 0.0, terms_of_score = std::sqrt(square[l] / all + b * b);
             for (size_t i = 0; i < n; ++i) {
-                const double p = P[l * n + i], curvature = D.family == GAUSSIAN ? 1.0 : p * (1.0 - p);
-                terms[i] = D.s[i] * curvature * (size[l] + (offset == nullptr ? 0.0 : std::abs(offset[l * n + i])));
+                const size_t at = l * n + i;
+                const double curvature = D.family == GAUSSIAN ? 1.0 : P[at] * (1.0 - P[at]);
+                const double score = terms_of_score + (offset == nullptr ? 0.0 : std::abs(offset[at]));
+                terms[i] = D.s[i] * (std::abs(U[at]) + curvature * score) * swing[at];
             }
-            out[l] = EPSILON * (std::sqrt(residuals) + std::sqrt(dot(terms.data(), terms.data(), n)));
+            out += dot(terms.data(), terms.data(), n);
         }
-        return out;
+        return EPSILON * std::sqrt(out);
     }
 };
 

@@ -27,7 +27,6 @@ public:
         were.resize(n * k);
     }
     bool measured() const { return !length.empty(); }
-    double length_of(size_t j) const { return length[j]; }
 
     // All of G was computed at the residuals R. Unless `centred`, they do not sum to 0, and there are no bounds.
     void renew(const double* G, const std::vector<double>& R, bool centred) {

@@ -29,14 +29,14 @@ struct ByColumns {
     void add(const std::vector<Term>& terms, double* F) const {
         for (const Term& term : terms) X.add(term.column, term.value, F + term.klass * n);
     }
-    // Lengths of the columns, about their means where asked.
-    double length(size_t j, bool centred, const double* ones) const {
-        const double mean = centred ? X.dot(j, ones) / n : 0.0;
-        return std::sqrt(X.spread(j, mean, ones, n));
+    // Lengths of the columns under weights s of the rows, which sum to `total`; about their means where asked.
+    double length(size_t j, bool centred, const double* s, double total) const {
+        const double mean = centred ? X.dot(j, s) / total : 0.0;
+        return std::sqrt(X.spread(j, mean, s, total));
     }
-    std::vector<double> lengths(bool centred, const double* ones) const {
+    std::vector<double> lengths(bool centred, const double* s, double total) const {
         std::vector<double> out(d);
-        for (size_t j = 0; j < d; ++j) out[j] = length(j, centred, ones);
+        for (size_t j = 0; j < d; ++j) out[j] = length(j, centred, s, total);
         return out;
     }
 
@@ -106,17 +106,17 @@ struct DenseRows {
             for (const Term& term : terms) F[term.klass * n + i] += term.value * entry(i, term.column);
     }
 
-    std::vector<double> lengths(bool centred, const double*) const {
+    std::vector<double> lengths(bool centred, const double* s, double total) const {
         std::vector<double> mean(d, 0.0), out(d, 0.0);
         std::vector<T> room;
         for (size_t i = 0; i < n && centred; ++i) {
             const T* x = row(i, room);
-            for (size_t j = 0; j < d; ++j) mean[j] += x[j];
+            for (size_t j = 0; j < d; ++j) mean[j] += s[i] * x[j];
         }
-        for (size_t j = 0; j < d; ++j) mean[j] /= n;
+        for (size_t j = 0; j < d; ++j) mean[j] /= total;
         for (size_t i = 0; i < n; ++i) {
             const T* x = row(i, room);
-            for (size_t j = 0; j < d; ++j) out[j] += (x[j] - mean[j]) * (x[j] - mean[j]);
+            for (size_t j = 0; j < d; ++j) out[j] += s[i] * (x[j] - mean[j]) * (x[j] - mean[j]);
         }
         for (double& square : out) square = std::sqrt(square);
         return out;
@@ -167,14 +167,14 @@ struct SparseRows {
             for (size_t t = begin[j]; t < begin[j + 1]; ++t) F[sorted[t].klass * n + i] += x * sorted[t].value;
         });
     }
-    std::vector<double> lengths(bool centred, const double*) const {
+    std::vector<double> lengths(bool centred, const double* s, double total) const {
         std::vector<double> mean(d, 0.0), out(d, 0.0), seen(d, 0.0);
-        each([&](size_t, size_t j, double x) { mean[j] += centred ? x / n : 0.0; });
-        each([&](size_t, size_t j, double x) {
-            out[j] += (x - mean[j]) * (x - mean[j]);
-            seen[j] += 1.0;
+        each([&](size_t i, size_t j, double x) { mean[j] += centred ? s[i] * x / total : 0.0; });
+        each([&](size_t i, size_t j, double x) {
+            out[j] += s[i] * (x - mean[j]) * (x - mean[j]);
+            seen[j] += s[i];
         });
-        for (size_t j = 0; j < d; ++j) out[j] = std::sqrt(out[j] + (n - seen[j]) * mean[j] * mean[j]);
+        for (size_t j = 0; j < d; ++j) out[j] = std::sqrt(out[j] + std::max(0.0, total - seen[j]) * mean[j] * mean[j]);
         return out;
     }
 

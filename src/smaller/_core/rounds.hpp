@@ -46,7 +46,7 @@ public:
            const std::uint8_t* leads, double negligible, const Rule& rule, std::function<void()> poll)
         : X(matrix), D(samples), offset(offset), prior(penalty), at(start), leads(leads), rule(rule), poll(std::move(poll)),
           n(samples.n), k(samples.k), inner(matrix.d * k), size((matrix.d + samples.intercept) * k),
-          total_s(sum(samples.s, n)), R(n * k), ones(n, 1.0), certificate(samples, offset, negligible), bounds(n, k) {
+          total_s(sum(samples.s, n)), R(n * k), certificate(samples, offset, negligible), bounds(n, k) {
         for (size_t t = 0; t < inner; ++t) {
             if (at.W[t] != 0.0) support.push_back(t);
             if (prior.unit[t] == 0.0) unsparse.push_back(t);
@@ -60,7 +60,7 @@ public:
             return i == 0 ? rule.screen : lams[i - 1] > lams[i] ? 2.0 - lams[i - 1] / lams[i] : 1.0;
         };
         if (count > 1 && Matrix::BY_COLUMNS) {
-            bounds.measure(X.lengths(D.intercept, ones.data()));
+            bounds.measure(X.lengths(D.intercept, std::vector<double>(n, 1.0).data(), static_cast<double>(n)));
             hessian.future = SERVES;
         }
         bool known = at.known;
@@ -107,14 +107,14 @@ private:
     std::function<void()> poll;
     const size_t n, k, inner, size;
     const double total_s;
-    std::vector<double> R, ones;
+    std::vector<double> R;
     // Places of weights: not 0; |G| above `exact` times l1; without L1 penalty; G known already at the new scores.
     Places support, near, unsparse, fresh;
     double exact = 1.0, ahead = 0.0;
     bool last_one = true;
     Certificate certificate;
     GradientBounds bounds;
-    std::vector<double> spans;  // lengths of columns where there are no bounds; negative where not measured yet
+    std::vector<double> spans;  // weighted lengths of columns; negative where not measured yet
     Hessian hessian;
     Places chosen, previous;
     std::chrono::steady_clock::time_point began;
@@ -183,14 +183,13 @@ private:
         return drift / largest;
     }
 
-    // The length of a column, centred where there is an intercept.
+    // The length of a column, weighted as the samples are.
     double span(size_t j) {
-        if (bounds.measured()) return bounds.length_of(j);
         if constexpr (Matrix::BY_COLUMNS) {
             if (spans.empty()) spans.assign(X.d, -1.0);
-            if (spans[j] < 0.0) spans[j] = X.length(j, D.intercept, ones.data());
+            if (spans[j] < 0.0) spans[j] = X.length(j, false, D.s, total_s);
         } else if (spans.empty()) {
-            spans = X.lengths(D.intercept, ones.data());
+            spans = X.lengths(false, D.s, total_s);
         }
         return spans[j];
     }

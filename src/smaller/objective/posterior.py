@@ -6,7 +6,6 @@ of convex priors; :class:`MixturePosterior` that of scale mixtures, on the weigh
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -57,9 +56,8 @@ class Verdict(NamedTuple):
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-
-# What rounding leaves of a product, relative to the lengths of its factors; a gap above COARSE does not notice.
-EPSILON, COARSE = 2e-15, 1e-2
+# What rounding leaves of a sum of products, relative to the lengths of its factors.
+EPSILON = 1e-15
 
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
@@ -96,7 +94,6 @@ class Posterior:
         self.design, self.likelihood, self.prior = design, likelihood, prior
         self.Y = np.asfortranarray(Y, dtype=np.float64)
         self.s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        self.total = self.s.sum()
         self.offset = None if offset is None else np.asfortranarray(offset, dtype=np.float64)
         self.k = self.Y.shape[1]
         self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
@@ -188,6 +185,10 @@ class Posterior:
             F += self.offset
         return F
 
+    def largest(self, F: np.ndarray) -> float:
+        """The largest of these scores, in absolute value."""
+        return float(np.abs(F).max(initial=0.0))
+
     def penalty(self, W: np.ndarray) -> float:
         """The prior's part of the objective."""
         rows = W.any(axis=1)
@@ -224,14 +225,14 @@ class Posterior:
         """All that is known at W, for one pass over the design (two if the scores are not given).
 
         Scores that were given must not be written to afterwards. What is to be told to a user comes from scores that
-        are computed here, and its gap allows for rounding.
+        are computed here.
         """
         fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)
         verdict = self.judge(W, fit.G)
         value = fit.loss + verdict.penalty
         smooth = fit.G + self.l2 * W if self.ridged else fit.G
-        gap = self._relative_gap(W, value, fit, verdict, fresh)
+        gap = self._relative_gap(W, value, fit, verdict)
         return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap, fresh)
 
     def _fit(self, F: np.ndarray) -> Fit:
@@ -255,36 +256,45 @@ class Posterior:
         if not self.design.intercept:
             return self.design.pull(R)
         total = R.sum(axis=0)
-        if np.abs(total).max() <= FREE_TOLERANCE * self.total / np.sqrt(self.likelihood.noise):
+        if self._is_fitted(total):
             R = R - np.outer(self.s, total / self.total)
         G = self.design.pull(R)
         G[-1] = total
         return G
 
-    def _relative_gap(self, W: np.ndarray, value: float, fit: Fit, verdict: Verdict, careful: bool) -> float:
+    def _is_fitted(self, tilt: np.ndarray) -> bool:
+        """Whether this gradient in the intercepts is as good as 0."""
+        return bool(np.abs(tilt).max() <= FREE_TOLERANCE * self.total / np.sqrt(self.likelihood.noise))
+
+    def slopes(self, G: np.ndarray) -> np.ndarray:
+        """The gradient in the columns as they are, from that of a point: with fitted intercepts, of centred columns."""
+        if not self.design.intercept or not self._is_fitted(G[-1]):
+            return G
+        return np.vstack([G[:-1] + np.outer(self.moments.mean[: self.design.d], G[-1]), G[-1:]])
+
+    def _relative_gap(self, W: np.ndarray, value: float, fit: Fit, verdict: Verdict) -> float:
         if self.free_violation(verdict.residuals) > FREE_TOLERANCE:
             return np.inf
         known = self._known_part(W, fit)
+        dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in verdict.shrinkages)
+        swing = self._swing(fit.F)
+        unsure = self._free_slack(fit.G, swing) + self._rounding(W, fit, swing)
+        return float((max(0.0, value - dual) + unsure) / max(abs(value), NEGLIGIBLE * self.total))
 
-        slack = self._free_slack(W, fit.G)
+    def _swing(self, F: np.ndarray) -> np.ndarray:
+        """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""
+        return np.sqrt(self.likelihood.noise) + np.abs(F - self.s @ F / self.total)
 
-        def gap(G: np.ndarray, shrinkages: Iterable[float]) -> float:
-            dual = max(self._dual(fit.U, G, shrink, known) for shrink in shrinkages)
-            return float((max(0.0, value - dual) + slack) / max(abs(value), NEGLIGIBLE * self.total))
+    def _root_mean_square(self, A: np.ndarray) -> np.ndarray:
+        return np.sqrt(self.s @ np.square(A) / self.total)
 
-        found = gap(fit.G, verdict.shrinkages)
-        if not careful or found > COARSE:
-            return found
-        largest = np.abs(fit.G) + self._rounding(W, fit)
-        most = largest / np.where(self.l1 > 0, self.l1, np.inf)
-        most = 1.0 / max(1.0, float(most[self.l2 == 0].max(initial=1.0)))
-        return gap(largest, [min(shrink, most) for shrink in verdict.shrinkages])
-
-    def _free_slack(self, W: np.ndarray, G: np.ndarray) -> float:
-        """What is left of the free weights' gradients, for moves that change the scores by about one, or double W."""
-        free = self.free_places
-        reach = self.total / self.scale.ravel()[free] + np.abs(W.ravel()[free])
-        return float(np.abs(G.ravel()[free]) @ reach)
+    def _free_slack(self, G: np.ndarray, swing: np.ndarray) -> float:
+        """What is left of the free weights' gradients, for moves of them that change the scores as far."""
+        if not len(self.free_places):
+            return 0.0
+        far = np.broadcast_to(self._root_mean_square(swing), self.shape).ravel()[self.free_places]
+        unit = self.total / np.sqrt(self.likelihood.noise) / self.scale.ravel()[self.free_places]
+        return float(np.abs(G.ravel()[self.free_places]) @ (unit * far))
 
     def _known_part(self, W: np.ndarray, fit: Fit) -> float:
         """sum s U.offset, as sum s U.F - G.W over the penalised weights.
@@ -294,26 +304,21 @@ class Posterior:
         """
         return self._weighed(fit.U, fit.F) - float((fit.G * W)[~self.free].sum())
 
-    def _rounding(self, W: np.ndarray, fit: Fit) -> np.ndarray:
-        """What rounding may have done to each entry of the gradient of the loss, (m, k).
+    def _rounding(self, W: np.ndarray, fit: Fit, swing: np.ndarray) -> float:
+        """What rounding may hide of the gap.
 
-        That of the products with the residuals, and that of the scores, which the means repeat.
+        The gradient of the loss in a score is known up to the rounding of the residual, and of the terms of the score
+        times its curvature; the gap, up to the products of these errors, which do not depend on each other, with the
+        moves of the scores.
         """
-        residual, curvature, offset = self._lengths(fit)
-        moments = self.moments
-        span = np.sqrt(moments.spread if self.design.intercept else moments.second(self.total))
-        if self.design.intercept:
-            span[-1] = np.sqrt(self.total)
-        size = (span @ np.abs(W) + offset) / np.sqrt(self.total)
-        return EPSILON * np.outer(span, residual + size * curvature)
+        terms = np.square(W).T @ self.moments.second(self.total) / self.total
+        return EPSILON * self._length_of_errors(fit, np.sqrt(terms), swing)
 
-    def _lengths(self, fit: Fit) -> tuple[np.ndarray, np.ndarray | float, np.ndarray | float]:
-        """Weighted lengths, column by column, of the residuals, of the curvatures and of the offset."""
-        s = self.s
+    def _length_of_errors(self, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:
+        """That of s (|U| + curvature * (terms + |offset|)) * swing, over all rows and classes."""
         curved = fit.P * (1 - fit.P) if isinstance(self.likelihood, Multinomial) else 1.0 / self.likelihood.noise
-        curvature = np.sqrt(s @ np.square(np.broadcast_to(curved, fit.U.shape)))
-        offset = 0.0 if self.offset is None else np.sqrt(s @ np.square(self.offset))
-        return np.sqrt(s @ np.square(fit.U)), curvature, offset
+        errors = np.abs(fit.U) + curved * (terms if self.offset is None else terms + np.abs(self.offset))
+        return float(np.linalg.norm(self.s[:, None] * errors * swing))
 
     def free_violation(self, residuals: np.ndarray) -> float:
         """The largest KKT residual of a weight without a penalty."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..design import AcceleratedDesign, host
 from ..likelihoods import Multinomial
-from ..objective.posterior import FREE_TOLERANCE, Fit, Posterior
+from ..objective.posterior import Fit, Posterior
 from ..priors import ElasticNet
 
 
@@ -84,6 +84,10 @@ class AcceleratedPosterior(Posterior):
         F = self.design.scores(W)
         return F if self.offset is None else F + self.offset
 
+    def largest(self, F) -> float:
+        """The largest of these scores, in absolute value."""
+        return float(self.design.xp.max(self.design.xp.abs(F)))
+
     def mean_curvature(self, P) -> np.ndarray:
         """The mean second derivative of a row's loss in each score, (k,)."""
         return host(self.design.xp.sum(self.s[:, None] * P * (1 - P), axis=0)) / self.total
@@ -93,7 +97,7 @@ class AcceleratedPosterior(Posterior):
             return self.design.pull(R)
         total = self.design.xp.sum(R, axis=0)
         left = host(total)
-        if np.abs(left).max() <= FREE_TOLERANCE * self.total:
+        if self._is_fitted(left):
             R = R - self.s[:, None] * (total / self.total)
         G = self.design.pull(R)
         G[-1] = left
@@ -102,14 +106,19 @@ class AcceleratedPosterior(Posterior):
     def _weighed(self, U, F) -> float:
         return float(self.design.xp.sum(self.s[:, None] * U * F))
 
-    def _lengths(self, fit: Fit) -> tuple[np.ndarray, np.ndarray | float, np.ndarray | float]:
+    def _swing(self, F) -> Any:
         xp, s = self.design.xp, self.s[:, None]
+        return 1.0 + xp.abs(F - xp.sum(s * F, axis=0) / self.total)
 
-        def length(A) -> np.ndarray:
-            return host(xp.sqrt(xp.sum(s * A * A, axis=0)))
+    def _root_mean_square(self, A) -> np.ndarray:
+        xp = self.design.xp
+        return host(xp.sqrt(xp.sum(self.s[:, None] * A * A, axis=0) / self.total))
 
-        offset = 0.0 if self.offset is None else length(self.offset)
-        return length(fit.U), length(fit.P * (1 - fit.P)), offset
+    def _length_of_errors(self, fit: Fit, terms: np.ndarray, swing) -> float:
+        xp, size = self.design.xp, self.design.put(terms)[None, :]
+        size = size if self.offset is None else size + xp.abs(self.offset)
+        errors = self.s[:, None] * (xp.abs(fit.U) + fit.P * (1 - fit.P) * size) * swing
+        return float(xp.sum(errors * errors)) ** 0.5
 
     def hessian_on(self, P, active: np.ndarray) -> np.ndarray:
         """Second derivatives in the weights of a mask (m, k), class by class.

@@ -21,6 +21,7 @@ CONFIRMATIONS = 4
 EXACT = 1e-8  # the gap for which the free weights are fitted before it is told: they are no part of it
 LEAST = 1e-12  # of its bound, the curvature of a weight: rows that are certain have none
 HALVINGS = 60
+FARTHEST = 30.0  # nats by which a step may exceed the largest score: beyond, rows are certain of their class
 
 
 def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
@@ -89,25 +90,36 @@ def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
 def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Callable[..., np.ndarray]) -> Point | None:
     """Backtracking along the direction, on the objective while it can tell, then on the gradient."""
     smooth_weights = objective.l1[rows] == 0
-    G = np.where(smooth_weights, point.G[rows], 0.0)
+    G = np.where(smooth_weights, objective.slopes(point.G)[rows], 0.0)
     D = np.zeros(objective.shape)
     D[rows] = direction(objective, point, rows, smooth_weights, G)
     slope = float((D[rows] * G).sum())
     if not slope < 0:
         return None
     E = objective.design.scores(D)
+    longest = _longest(objective, point, E)
+    D, E, slope = longest * D, longest * E, longest * slope
     rounding = ROUNDING * abs(point.value)
+    if -slope <= 100 * rounding:
+        # The gain may drown in the rounding of the objective; the step is worth taking if the gradient falls.
+        moved = objective.at(point.W + D, point.F + E)
+        if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max():
+            return moved
     for length in (0.5 ** np.arange(HALVINGS)).tolist():
         if -slope * length <= rounding:
             break
         W, F = point.W + length * D, point.F + length * E
         if objective.value(W, F) <= point.value + 1e-4 * length * slope:
             return objective.at(W, F)
-    if -slope > 100 * rounding:
-        return None
-    # The gain drowns in the rounding of the objective; the step is worth taking if the gradient falls.
-    moved = objective.at(point.W + D, point.F + E)
-    return moved if moved.residuals[rows].max() < 0.5 * point.residuals[rows].max() else None
+    return None
+
+
+def _longest(objective: Posterior, point: Point, E: np.ndarray) -> float:
+    """The part of a step that is sensible: where classes are separable, curvature vanishes and steps have no end."""
+    if not isinstance(objective.likelihood, Multinomial):
+        return 1.0
+    farthest, change = FARTHEST + objective.largest(point.F), objective.largest(E)
+    return farthest / change if change > farthest else 1.0
 
 
 def _direct(

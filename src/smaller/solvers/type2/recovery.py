@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, qr
 from scipy.optimize import linprog
 
 from ...design import as_design
@@ -25,6 +25,7 @@ ZERO = 1e-8  # coefficients below this fraction of the largest are 0
 EXACT = 1e-7  # relative residual of a solution of y = Phi x
 FIT_PASSES, PASSES_PER_FIT = 200, 5  # over the data, of one L1 fit at most, and of all on average
 AT_ONCE = 1024  # columns of a block
+LARGEST_PRODUCT = 1e5  # beside a 1: larger products of columns have lost too many digits for a determinant
 
 
 class Attempt(NamedTuple):
@@ -209,4 +210,11 @@ def _sharpness(columns: Columns, gamma: np.ndarray, a2: float) -> np.ndarray:
 def _log_determinant(columns: Columns, gamma: np.ndarray, a2: float) -> float:
     """log|I + Phi Gamma Phi^T / a2|: the rest of log|a2 I + Phi Gamma Phi^T| is constant."""
     kept, H = _reduced(columns, gamma, a2)
-    return float(np.linalg.slogdet(H)[1]) if len(kept) else 0.0
+    if not len(kept):
+        return 0.0
+    if H.diagonal().max() <= LARGEST_PRODUCT:
+        return float(np.linalg.slogdet(H)[1])
+    B = np.sqrt(columns.s)[:, None] * columns.take(kept) * np.sqrt(gamma[kept] / a2)
+    B = B if len(kept) <= len(B) else B.T
+    R = qr(np.vstack([B, np.eye(B.shape[1])]), mode="r", check_finite=False)[0]
+    return 2 * float(np.log(np.abs(R.diagonal())).sum())
