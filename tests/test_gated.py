@@ -172,7 +172,7 @@ def test_gradients_of_the_gated_loss_equal_finite_differences(classes):
     def loss(W, v):
         g = 1 / (1 + np.exp(-problem.steepness * v))
         K = np.exp(-problem.gamma * (((problem.X[:, None] - problem.C) * g) ** 2).sum(axis=2))
-        return problem.likelihood.fit(np.asfortranarray(K @ W + problem.b), problem.Y, problem.s)[1]
+        return problem.likelihood.fit(np.asfortranarray(K @ W + problem.b), problem.Y, problem.s)[2]
 
     W, v, h = problem.weights, problem.v, 1e-6
     in_weights, in_gates = problem.gradients()

@@ -311,7 +311,7 @@ class GatedKernel(BaseEstimator):
         open_ = np.flatnonzero(gates)
         if not len(open_):
             return np.ones((len(Z), len(centers)))
-        return rbf_kernel(Z[:, open_] * gates[open_], centers[:, open_] * gates[open_], gamma=self.gamma_)
+        return _rbf(Z[:, open_] * gates[open_], centers[:, open_] * gates[open_], self.gamma_, None, None)
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """One name for each centre."""
