@@ -21,10 +21,10 @@ def _columns(row, data, s, basis):
     return _agreeing(_dense(basis.transform(_kept_rows(data))), data.plain, s, row)
 
 
-def _agreeing(Phi, X, s, row):
-    """Columns made by the package on the inputs X, if they are the judge's up to rounding."""
+def _agreeing(Phi, X, s, row, centre=0.0):
+    """Columns made by the package on the inputs X, if they are the judge's up to rounding; `centre` as in there."""
     single = row["layout"] in ("float32", "csr32")
-    allowed = judges.column_rounding(X, s, row["basis"], np.finfo(np.float32 if single else np.float64).eps)
+    allowed = judges.column_rounding(X, s, row["basis"], np.finfo(np.float32 if single else np.float64).eps, centre)
     error = np.abs(Phi - judges.columns(X, s, row["basis"]))
     assert (error <= allowed).all(), f"a column is off by {error.max():.3g}"
     return Phi
@@ -251,26 +251,56 @@ def scaled(model, row, data, given):
 
 def boosted(model, row, data, given):
     """LRVM: the penalised loss at the point taken."""
-    s, m, X = _class_weighted(data, given), row["classes"], data.plain
-    if row["layout"] in ("float32", "csr32"):
-        Phi = _dense(model.basis_.transform(data.X))[data.kept]
-    else:
-        plain = not row["standardize"] or row["basis"] == "precomputed"
-        X = X if plain else judges.standardized(X, s, row["layout"].startswith("cs"))
-        Phi = judges.columns(X, s, row["basis"])
-    lams = np.atleast_1d(model.lam_)
+    s, X, centre = _class_weighted(data, given), data.plain, 0.0
+    if row["standardize"] and row["basis"] != "precomputed":
+        centre = s @ X / s.sum() / judges.weighted_spread(X, s)
+        X = judges.standardized(X, s, row["layout"].startswith("cs"))
+    Phi = judges.columns(X, s, row["basis"])
+    if row["basis"] != "precomputed":
+        Phi = _dense(model.basis_.transform(_kept_rows(data)))
+        Phi = Phi if row["layout"] in ("float32", "csr32") else _agreeing(Phi, X, s, row, centre)
+    value, blur = _penalised(model, row, data, s, [Phi], np.abs(_dense(model.coef_)).sum(axis=1))
+    return judges.compare("objective_", model.objective_, value, s, blur) + _sane(model, data)
+
+
+def _penalised(model, row, data, s, designs, penalties):
+    """The penalised loss of one softmax, or of one machine for each class, and its rounding; finite strengths count."""
+    m, lams, W = row["classes"], np.atleast_1d(model.lam_), _dense(model.coef_)
     lams = np.where(np.isfinite(lams), lams, 0.0)
     if m == 2 or row["multiclass"] == "multinomial":
-        problem = judges.Softmax(Phi, data.target, m, s, data.shift, lams[0], 0.0, row["fit_intercept"], False)
-        value = problem.value(_dense(model.coef_), model.intercept_)
-    else:
-        machines = zip(_machines(model, row, data), lams, strict=True)
-        losses = [
-            float(s @ np.logaddexp(0.0, -t * (Phi @ w + b + shift))) + lam * float(np.abs(w).sum())
-            for (w, b, t, shift), lam in machines
-        ]
-        value = sum(losses)
-    return judges.compare("objective_", model.objective_, value, s) + _sane(model, data)
+        problem = judges.Softmax(designs[0], data.target, m, s, data.shift, 0.0, 0.0, row["fit_intercept"], False)
+        given = W, model.intercept_
+        return problem.value(*given) + lams[0] * float(np.sum(penalties)), problem.value_rounding(*given)
+    value, blur = float(lams @ penalties), 0.0
+    for at, (w, b, t, shift) in enumerate(_machines(model, row, data)):
+        Phi = designs[at % len(designs)]
+        F = Phi @ w + b + shift
+        size = np.abs(Phi) @ np.abs(w) + np.abs(b) + np.abs(shift)
+        value += float(s @ np.logaddexp(0.0, -t * F))
+        blur += 8 * np.finfo(float).eps * float(s @ (size * np.exp(-np.logaddexp(0.0, t * F))))
+    return value, blur
+
+
+def gated(model, row, data, given):
+    """JFSCL: the weights and gates of the point taken, and its penalised loss, rejected gates as they were there."""
+    s, p = _class_weighted(data, given), data.plain.shape[1]
+    paths, points = model.path_ if isinstance(model.path_, list) else [model.path_], np.atleast_1d(model.point_)
+    told, W, gates = [], [], []
+    for path, point in zip(paths, points, strict=True):
+        steps = np.zeros(path.size)
+        np.add.at(steps, path.coordinates[:point], path.signs[:point])
+        weights, v = np.split(model.step * steps, [path.size - p])
+        W.append(weights.reshape(path.intercepts.shape[1], -1))
+        gates.append(1 / (1 + np.exp(-model.steepness * v)))
+    W, gates = np.vstack(W), np.array(gates)
+    if not np.array_equal(_dense(model.coef_), W):
+        told.append("coef_ is not what the moves add up to")
+    if not np.allclose(np.reshape(model.gates_, gates.shape), np.where(gates < 0.5, 0.0, gates), rtol=1e-12, atol=0.0):
+        told.append("gates_ are not what the moves add up to")
+    kernels = [judges.gated_kernel(data.plain, s, each, row["standardize"]) for each in gates]
+    penalties = gates.sum(axis=1) + np.abs(W).reshape(len(gates), -1).sum(axis=1)
+    value, blur = _penalised(model, row, data, s, kernels, penalties)
+    return told + judges.compare("objective_", model.objective_, value, s, blur) + _sane(model, data)
 
 
 def relevance(model, row, data, given):
@@ -324,13 +354,7 @@ def dual_space(model, row, data, given):
     return told + _sane(model, data)
 
 
-def labelled(model, row, data, given):
-    """Objective and status exist, and probabilities are probabilities."""
-    finite = np.isfinite(model.objective_) and bool(model.status_)
-    return _sane(model, data) + ([] if finite else [f"objective_ is {model.objective_}, status {model.status_!r}"])
-
-
 FAMILIES = (
-    softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, relevance, dual_space, labelled,
+    softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance, dual_space,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}

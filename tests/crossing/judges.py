@@ -44,10 +44,13 @@ def columns(X, s, basis):
     return (gamma * X @ centres.T + 1.0) ** 3
 
 
-def column_rounding(X, s, basis, eps):
-    """What rounding to a part eps may do to the columns: kernels sum products as large as the squared rows."""
-    if basis == "quadratic":
-        return 4 * eps * np.abs(columns(X, s, basis))
+def column_rounding(X, s, basis, eps, centre=0.0):
+    """What rounding to a part eps may do to the columns: kernels sum products as large as the squared rows.
+
+    `centre` is what was taken from each input beforehand.
+    """
+    if basis in ("linear", "quadratic"):
+        return 8 * eps * columns(np.abs(X).max(axis=0)[None] + 2 * np.abs(centre), s, basis)
     variance = (s @ (X - s @ X / s.sum()) ** 2).sum() / s.sum()
     size = 1 + (X**2).sum(axis=1).max() / (variance if variance > 0 else 1.0)
     return 64 * eps * (size if basis == "rbf" else size**3)
@@ -68,6 +71,14 @@ def scaled_kernel(X, theta, basis):
         return K, K * (1 + (theta * X**2).sum(axis=1)[:, None] + (theta * centres**2).sum(axis=1))
     D = (X * theta) @ centres.T
     return (1.0 + D) ** 3, 3 * (1.0 + np.abs(D)) * (1.0 + D) ** 2
+
+
+def gated_kernel(X, s, gates, standardize):
+    """A radial kernel of width 2 / (sum of the variances) whose inputs are multiplied by gates."""
+    X = standardized(X, s, False) if standardize else X
+    centres = np.unique(X, axis=0)
+    variance = (s @ (X - s @ X / s.sum()) ** 2).sum() / s.sum()
+    return np.exp(-(2 / variance if variance > 0 else 2.0) * ((gates * (X[:, None, :] - centres)) ** 2).sum(axis=2))
 
 
 def class_factors(class_weight, codes, s, labels):

@@ -264,7 +264,7 @@ TABLES = [
             "standardize": [True, False],
             "shortlist": [True, False],
         },
-        "labelled",
+        "gated",
         fixed={"cv": 2, "max_iter": 100},
         refused=lambda row: row["classes"] == 20,
     ),

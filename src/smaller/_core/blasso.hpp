@@ -2,6 +2,8 @@
 // (Zhao & Yu 2007) chooses its next step.
 #pragma once
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "columns.hpp"
@@ -10,7 +12,7 @@
 namespace smaller {
 
 // Changes of the loss when the score of a class moves by +-step (x_j - c), x_j a column, c a shift of the intercept; p
-// and q = 1 - p are the class's probabilities. Only dense columns are shifted.
+// and q = 1 - p are the class's probabilities: log(q + p exp(z)) - y z for a change z. Only dense columns are shifted.
 template <class T>
 void moved(const Dense<T>& X, size_t j, double c, const double* p, const double* q, const double* y, const double* s,
            double step, double* up, double* down) {
@@ -22,9 +24,12 @@ void moved(const Sparse<T, I>& X, size_t j, double, const double* p, const doubl
            const double* s, double step, double* up, double* down) {
     *up = *down = 0.0;
     X.each(j, [&](size_t r, double x) {
-        const double z = step * x, e = std::exp(z);
-        *up += s[r] * (std::log(q[r] + p[r] * e) - y[r] * z);
-        *down += s[r] * (std::log(q[r] + p[r] / e) + y[r] * z);
+        // exp(-|z|) cannot overflow, and a probability that is 0 in rounding has a logarithm at the end of the range.
+        const double z = step * x, e = std::exp(-std::fabs(z)), least = std::numeric_limits<double>::min();
+        const double with = std::log(std::max(p[r] + q[r] * e, least));
+        const double against = std::log(std::max(q[r] + p[r] * e, least));
+        *up += s[r] * ((z < 0.0 ? against : with) + (std::max(z, 0.0) - y[r] * z));
+        *down += s[r] * ((z < 0.0 ? with : against) + (std::max(-z, 0.0) + y[r] * z));
     });
 }
 

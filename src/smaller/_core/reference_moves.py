@@ -57,8 +57,14 @@ def weight_moves(*arguments):
             slope, curve = weight * (p - y) @ z, weight @ z**2 / 2
             up[i], down[i] = curve + slope, curve - slope
         else:
-            up[i] = weight @ (np.log(q + p * np.exp(z)) - y * z)
-            down[i] = weight @ (np.log(q + p * np.exp(-z)) + y * z)
+            up[i], down[i] = weight @ _moved(p, q, y, z), weight @ _moved(p, q, y, -z)
+
+
+def _moved(p, q, y, z):
+    """log(q + p exp(z)) - y z: exp(-|z|) cannot overflow, and a sum that is 0 in rounding has a finite logarithm."""
+    e, up = np.exp(-np.abs(z)), z >= 0
+    total = np.where(up, p + q * e, q + p * e)
+    return np.log(np.maximum(total, np.finfo(float).tiny)) + (np.maximum(z, 0.0) - y * z)
 
 
 def gate_moves(gates, samples, input, rate, losses):

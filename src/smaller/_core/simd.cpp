@@ -96,9 +96,10 @@ INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size
             const size_t width = std::min(LANES, n - first);                                                     \
             for (size_t j = 0; j < width; ++j) {                                                                 \
                 const size_t i = first + j;                                                                      \
-                const double z = d * (static_cast<double>(x[i]) - c), e = fast_exp(z);                           \
-                above[j] += s[i] * (fast_log(q[i] + p[i] * e) - y[i] * z);                                       \
-                below[j] += s[i] * (fast_log(q[i] + p[i] / e) + y[i] * z);                                       \
+                const double z = d * (static_cast<double>(x[i]) - c), e = fast_exp(-std::fabs(z));               \
+                const double with = fast_log(p[i] + q[i] * e), against = fast_log(q[i] + p[i] * e);              \
+                above[j] += s[i] * ((z < 0.0 ? against : with) + (std::max(z, 0.0) - y[i] * z));                 \
+                below[j] += s[i] * ((z < 0.0 ? with : against) + (std::max(-z, 0.0) + y[i] * z));                \
             }                                                                                                    \
         }                                                                                                        \
         *up = total_of(LANES, [&](size_t j) { return above[j]; });                                               \

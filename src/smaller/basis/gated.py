@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import rbf_kernel
 
 from ..design import as_design
 from .choice import as_basis
-from .kernel import _distinct_rows, _inverse_variance, _refuse_if_too_large
+from .kernel import _distinct_rows, _inverse_variance, _rbf, _refuse_if_too_large
 
 
 class Standardized(BaseEstimator):
@@ -100,7 +99,7 @@ class GatedKernel(BaseEstimator):
         open_ = np.flatnonzero(gates)
         if not len(open_):
             return np.ones((len(Z), len(centers)))
-        return rbf_kernel(Z[:, open_] * gates[open_], centers[:, open_] * gates[open_], gamma=self.gamma_)
+        return _rbf(Z[:, open_] * gates[open_], centers[:, open_] * gates[open_], self.gamma_, None, None)
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """One name for each centre."""

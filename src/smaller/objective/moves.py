@@ -62,7 +62,8 @@ class WeightMoves:
         self.n_weights = design.d * self.k
         self.counts = np.zeros(self.n_weights, dtype=np.int64)
         self.b = np.zeros(self.k)
-        self.F = np.zeros((self.n, self.k), order="F") if offset is None else np.array(offset, float, order="F")
+        self.base = np.zeros((self.n, self.k), order="F") if offset is None else np.array(offset, float, order="F")
+        self.F = self.base.copy(order="F")
         self.columns, where = design.storage(np.arange(design.d))
         self.where = np.ascontiguousarray(where, dtype=np.int64)
         self.follows = design.intercept and design.centred  # whether a move takes the mean of its column along
@@ -114,10 +115,15 @@ class WeightMoves:
         """Take a step."""
         klass, column = divmod(coordinate, self.design.d)
         self.counts[coordinate] += sign
-        change, center = sign * self.step, self.center[klass, column]
-        self.F[:, klass] += change * (self.design.take(np.array([column]))[:, 0] - center)
-        self.b[klass] -= change * center
+        self.b[klass] -= sign * self.step * self.center[klass, column]
+        self._rescore()
         self._settle()
+
+    def _rescore(self) -> None:
+        """Scores from the weights alone: of columns added one by one, rounding would add up as well."""
+        W = self.weights
+        used = np.flatnonzero(W.any(axis=1))
+        self.F = np.asfortranarray(self.base + self.b + self.design.take(used) @ W[used])
 
     def escapes(self) -> list[Escape]:
         """Moves of several parameters that may pay where none of a single one does: there are none."""
@@ -190,8 +196,6 @@ class GatedMoves(WeightMoves):
         self.S = np.asfortranarray(0.25 * cdist(self.X, self.C, "sqeuclidean"))
         self.K = np.exp(-self.gamma * self.S)
         super().__init__(as_design(self.K, intercept), Y, likelihood, step, weight, offset)
-        # What the weights do not explain: scores of a changed kernel are these plus K' W.
-        self.base = self.F - self.b
         self.counts = np.zeros(self.n_weights + self.X.shape[1], dtype=np.int64)
         self._known_gates: np.ndarray | None = None
         self._squares = self.X**2
@@ -342,9 +346,7 @@ class GatedMoves(WeightMoves):
         self.counts[coordinate] += sign
         self._known_gates = None
         self._regate(j, self._gates()[j] ** 2 - old)
-        self._used = None
-        W, _, K = self._in_use()
-        self.F = np.asfortranarray(self.base + self.b + K @ W)
+        self._rescore()
         return self._settle()
 
     def _regate(self, j: int, change: float) -> None:

@@ -90,7 +90,7 @@ class BoostedPath:
     @property
     def ends(self) -> np.ndarray:
         """The last point of each strength, the start left out."""
-        last = np.flatnonzero(np.append(np.diff(self.lams) != 0, True))
+        last = np.flatnonzero(np.append(self.lams[1:] != self.lams[:-1], True))
         return last[last > 0]
 
 

@@ -95,15 +95,17 @@ def lasso(
     convex : bool
         Whether noise and weights have one optimum together, so that steps of the noise may be lengthened.
     """
-    noise, objective, missed, fine, collapsed = first, pose(first), np.inf, 1e-2, False
-    W, history, n_iter, moves = objective.start(), [], 0, []
+    noise, best, objective, missed, fine, collapsed = first, first, pose(first), np.inf, 1e-2, False
+    W, value, n_iter = objective.start(), 0.0, 0
+    history: list[Step] = []
+    moves: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         if moves:
             noise = max(float(np.exp(_secant(moves))), LEAST * first) if convex else best
             objective = pose(noise)
-            fine = max(tol, min(1e-2, _resolving(missed, solution.objective, objective.s.sum())))
+            fine = max(tol, min(1e-2, _resolving(missed, value, objective.s.sum())))
         solution = solver(objective, W, fine, max_iter)
-        W, n_iter = solution.weights, n_iter + solution.n_iter
+        W, value, n_iter = solution.weights, solution.objective, n_iter + solution.n_iter
         history += solution.history
         mean_square = float(objective.s @ (solution.scores - objective.Y)[:, 0] ** 2) / objective.s.sum()
         best = max(mean_square, LEAST * first)
