@@ -166,4 +166,6 @@ def test_samples_without_any_curvature_do_not_break_a_search(module, seed):
     X = np.asfortranarray(rng.standard_normal((24, 2)))
     samples = {"y": np.arange(24) % 3 // 2 * 1.0, "s": np.ones(24), "offset": 1e6 * rng.standard_normal(24)}
     value, alpha, v = searched(module, X, samples, 1e-4, every=1)
-    assert np.isfinite(value) and np.isfinite(v).all() and (alpha > 0).all()
+    assert np.isfinite(value)
+    assert np.isfinite(v).all()
+    assert (alpha > 0).all()
