@@ -119,11 +119,11 @@ def classes(n, seed):
     return X, {"y": y, "s": rng.integers(1, 3, n).astype(float), "offset": np.linspace(-0.1, 0.1, n)}
 
 
-def searched(module, X, samples, level):
+def searched(module, X, samples, level, every=4):
     w = X.shape[1]
     alpha, v = np.empty(w), np.empty(w + 1)
-    starts = starts_of(module, w, 4, 5, 1e-2)
-    weights = np.zeros((len(np.arange(0, w, 4)) + 1, 2), order="F")
+    starts = starts_of(module, w, every, 5, 1e-2)
+    weights = np.zeros((len(np.arange(0, w, every)) + 1, 2), order="F")
     data, modes = module.BinaryData(**samples, level=level), module.ModeRule(change=1e-5, near=1e-7)
     value = module.logistic(X, data, starts, weights, alpha, v, rule_of(module), modes)
     return End(value, alpha, v)
@@ -157,3 +157,15 @@ def test_the_value_of_a_search_is_laplaces_evidence_of_its_model(module, level):
     prior = 0.5 * np.log(alpha[inside]).sum() + (0.5 * np.log(2 * np.pi) if level else 0.0)
     joint = s @ (y * F - np.logaddexp(0, F)) - 0.5 * precision @ w**2 + prior
     assert value == pytest.approx(joint - 0.5 * np.linalg.slogdet(H)[1], rel=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_samples_without_any_curvature_do_not_break_a_search(module, seed):
+    """Offsets of a million decide every label; a column may then be offered precision 0, with a singular Hessian."""
+    rng = np.random.default_rng(seed)
+    X = np.asfortranarray(rng.standard_normal((24, 2)))
+    samples = {"y": np.arange(24) % 3 // 2 * 1.0, "s": np.ones(24), "offset": 1e6 * rng.standard_normal(24)}
+    value, alpha, v = searched(module, X, samples, 1e-4, every=1)
+    assert np.isfinite(value)
+    assert np.isfinite(v).all()
+    assert (alpha > 0).all()

@@ -1,5 +1,5 @@
-// The compiled module: kernels with the names, arguments and results of their twins in reference.py, two searches with a
-// fallback of the same names and arguments in fallback_evidence.py, and whole solvers.
+// The compiled module: kernels with the names, arguments and results of their twins in reference.py, two searches with
+// a fallback of the same names and arguments in fallback_evidence.py, and whole solvers.
 #include "bindings.hpp"
 
 NB_MODULE(compiled, m) {

@@ -249,7 +249,10 @@ def _published(X, data, rule, near):
 
 
 def _mode(X, data, alpha, v, near):
-    """Newton's method to the mode: log evidence, weights, curvature and the targets of the problem that has it."""
+    """Newton's method to the mode: log evidence, weights, curvature and the targets of the problem that has it.
+
+    The log evidence is -inf where the Hessian is singular: a precision is 0, and no sample has any curvature.
+    """
     y, s, offset, level = data
     inside = np.flatnonzero(np.isfinite(alpha))
     free = level > 0
@@ -267,6 +270,10 @@ def _mode(X, data, alpha, v, near):
         omega, residual = s * P * (1 - P), s * (y - P)
         H = (A.T * omega) @ A + np.diag(penalty)
         g = A.T @ residual - penalty * w
+        sign, logdet = np.linalg.slogdet(H)
+        if not sign > 0:
+            now, logdet = np.inf, 0.0
+            break
         step = np.linalg.solve(H, g)
         if not step @ g > near * (1 + abs(now)):
             break
@@ -279,7 +286,7 @@ def _mode(X, data, alpha, v, near):
     new[inside] = w[: len(inside)]
     new[-1] = w[-1] if free else 0.0
     logs = np.log(alpha[inside]).sum() + (LOG_2PI if free else 0.0)
-    return 0.5 * (logs - np.linalg.slogdet(H)[1]) - now, new, omega, omega * F + residual
+    return 0.5 * (logs - logdet) - now, new, omega, omega * F + residual
 
 
 def _frozen(X, omega, target, free):

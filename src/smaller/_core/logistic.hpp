@@ -116,7 +116,8 @@ private:
         return all;
     }
 
-    // The mode at the precisions of the model, from its weights.
+    // The mode at the precisions of the model, from its weights, and the log evidence: minus infinity where the Hessian
+    // is singular, as with a precision of 0 where no sample has any curvature.
     void mode(double accuracy) {
         active.clear();
         for (size_t j = 0; j < w; ++j) {
@@ -132,7 +133,10 @@ private:
         std::vector<double> H(q * q), g(q), step(q);
         for (int newton = 0; newton < NEWTON; ++newton) {
             system(H, g);
-            if (!factorise_nearly(H, q, L)) break;
+            if (!factorise_nearly(H, q, L)) {
+                at.log_evidence = -POSITIVE_INFINITY;
+                return;
+            }
             step = g;
             solve_factor(L.data(), q, step.data());
             const double decrement = short_dot(step.data(), g.data(), q);
