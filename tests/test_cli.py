@@ -34,7 +34,7 @@ from sklearn.utils import Bunch
 import smaller
 from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision, progress
 from smaller.cli import run, terminal
-from smaller.cli.options import costs, priors
+from smaller.cli.options import parse_costs, parse_priors
 from smaller.data.tables.formulas import escaped, unescaped, write_csv
 from smaller.persist import load_with_notes
 from smaller.tables import read_table
@@ -212,9 +212,9 @@ def test_decisions_follow_costs_rejection_and_priors(capsys):
 
 def test_costs_come_from_a_file_too():
     pd.DataFrame([[0, 5], [1, 0]], index=["b", "a"], columns=["b", "a"]).to_csv("costs.csv")
-    np.testing.assert_array_equal(costs("costs.csv", np.array(["a", "b"])), [[0, 1], [5, 0]])
-    assert costs("1:2=3", np.array([1, 2])) == {(1, 2): 3.0}
-    assert priors("1=1,2=3", np.array([1, 2])) == {1: 0.25, 2: 0.75}
+    np.testing.assert_array_equal(parse_costs("costs.csv", np.array(["a", "b"])), [[0, 1], [5, 0]])
+    assert parse_costs("1:2=3", np.array([1, 2])) == {(1, 2): 3.0}
+    assert parse_priors("1=1,2=3", np.array([1, 2])) == {1: 0.25, 2: 0.75}
 
 
 def test_a_kernel_model_keeps_the_units_of_its_training(capsys):

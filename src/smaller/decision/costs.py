@@ -112,7 +112,7 @@ def least_cost(P: np.ndarray, cost: np.ndarray, reject_cost: np.ndarray | None =
     return Decisions(codes, 1.0 - least)
 
 
-def most_probable(P: np.ndarray) -> Decisions:
+def likeliest_classes(P: np.ndarray) -> Decisions:
     """The class of greatest probability, which has the least expected cost when costs are 0 and 1."""
     codes = P.argmax(axis=1)
     return Decisions(codes, P[np.arange(len(P)), codes])

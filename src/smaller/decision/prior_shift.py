@@ -93,9 +93,9 @@ class PriorShift(Wrapper):
 
     def _settings(self, classes: np.ndarray) -> dict[str, Any]:
         new = None if self.priors is None else checks.priors(self.priors, classes, "priors")
-        return {"priors_": new, "training_priors_": self._told_priors(classes), "estimate_": None, "shift_": None}
+        return {"priors_": new, "training_priors_": self._given_priors(classes), "estimate_": None, "shift_": None}
 
-    def _told_priors(self, classes: np.ndarray) -> np.ndarray | None:
+    def _given_priors(self, classes: np.ndarray) -> np.ndarray | None:
         given = self.training_priors
         if not isinstance(given, str):
             return checks.priors(given, classes, "training_priors", positive=True)

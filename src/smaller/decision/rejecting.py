@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import HasMethods, Interval
 from . import checks
 from .cost_sensitive import Rejectable
-from .costs import Decisions, at_least, most_probable
+from .costs import Decisions, at_least, likeliest_classes
 from .held_out import HeldOut, held_out
 from .prior_shift import prior_ratio
 from .rejection import curve, for_error, for_rate
@@ -194,4 +194,4 @@ class Rejecting(Rejectable):
 def decisions_of(model, P: np.ndarray) -> Decisions:
     """What a fitted model decides on raw probabilities."""
     within = thawed(model)
-    return within._decisions(P) if isinstance(within, Wrapper) else most_probable(P)
+    return within._decisions(P) if isinstance(within, Wrapper) else likeliest_classes(P)

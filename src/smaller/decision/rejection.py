@@ -9,7 +9,7 @@ from scipy.special import betaincinv
 
 from ..errors import RejectionWarning, warn
 from . import checks
-from .costs import least_cost, most_probable
+from .costs import least_cost, likeliest_classes
 
 COVERAGES = 100  # at which a guaranteed error is tested, if there are enough samples
 STARTS = 4  # of the sequences of tests; more are safer against an early mistake, fewer leave more risk to each
@@ -107,7 +107,7 @@ def threshold_for_rate(P, rate: float, *, sample_weight=None) -> Threshold:
     """
     P = checks.probabilities(P)
     weight = checks.sample_weights(sample_weight, len(P))
-    return for_rate(most_probable(P).confidence, weight, checks.fraction("rate", rate))
+    return for_rate(likeliest_classes(P).confidence, weight, checks.fraction("rate", rate))
 
 
 def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sample_weight=None) -> Threshold:
@@ -148,7 +148,7 @@ def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sam
     """
     P = checks.probabilities(P)
     codes, weight = labelled(P, y, classes, sample_weight)
-    chosen = most_probable(P)
+    chosen = likeliest_classes(P)
     error = checks.fraction("error", error)
     return for_error(chosen.confidence, chosen.codes != codes, weight, error, guarantee)
 
@@ -183,7 +183,7 @@ def risk_coverage(P, y, *, cost=None, classes=None, sample_weight=None) -> RiskC
     P = checks.probabilities(P)
     codes, weight = labelled(P, y, classes, sample_weight)
     table = checks.costs(cost, checks.labels_of(classes, P.shape[1]))
-    chosen = most_probable(P) if cost is None else least_cost(P, table)
+    chosen = likeliest_classes(P) if cost is None else least_cost(P, table)
     return curve(chosen.confidence, table[codes, chosen.codes], weight)
 
 
@@ -225,7 +225,7 @@ def for_error(confidence, wrong, weight, error: float, guarantee=None) -> Thresh
         return _guaranteed(points, weight.sum(), error, checks.fraction("guarantee", guarantee, (False, False)))
     enough = np.flatnonzero(points.risk <= error + ROUNDING)
     if not len(enough):
-        _tell_unreached(error, points.risk)
+        _warn_unreached(error, points.risk)
         return NOTHING
     return _threshold(points, int(enough[-1]))
 
@@ -245,7 +245,7 @@ def _guaranteed(points: RiskCoverage, total: float, error: float, guarantee: flo
     limit = np.where(right > ROUNDING, betaincinv(wrong + 1.0, np.maximum(right, ROUNDING), 1.0 - risk), 1.0)
     reached = _last_reached(limit <= error, accepted)
     if reached is None:
-        _tell_unreached(error, limit, f" with a guarantee of {guarantee:g}")
+        _warn_unreached(error, limit, f" with a guarantee of {guarantee:g}")
         return NOTHING
     at = int(tested[reached])
     found = _threshold(points, at)._replace(bound=float(limit[reached]))
@@ -279,7 +279,7 @@ def _threshold(points: RiskCoverage, at: int) -> Threshold:
     return Threshold(value, float(points.coverage[at]), float(points.risk[at]))
 
 
-def _tell_unreached(error: float, found: np.ndarray, how: str = "") -> None:
+def _warn_unreached(error: float, found: np.ndarray, how: str = "") -> None:
     least = f"the least found is {found.min():.3g}" if len(found) else "no sample can be accepted"
     warn(
         f"No threshold keeps the error of accepted samples to {error:g}{how}: {least}, so that every sample will be "

@@ -13,18 +13,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._sklearn import fit_context
+from .._sklearn import fit_context, raise_for_params, routing_enabled
 from . import checks
-from .costs import Decisions, most_probable
+from .costs import Decisions, likeliest_classes
 
 ORDER = "decisions are made in the order shift, cost, reject, as in Rejecting(CostSensitive(PriorShift(classifier)))"
 
@@ -136,7 +130,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return inner._probabilities(P) if isinstance(inner, Wrapper) else P
 
     def _decisions(self, P: np.ndarray) -> Decisions:
-        return most_probable(self._probabilities(P))
+        return likeliest_classes(self._probabilities(P))
 
     # -- the contract
 
@@ -156,10 +150,10 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _routed(self, sample_weight, params) -> dict[str, Any]:
         """Arguments of fit that are for the classifier inside."""
-        if _routing_enabled():
+        if routing_enabled():
             given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
             return dict(process_routing(self, "fit", **given).estimator.fit)
-        _raise_for_params(params, self, "fit")
+        raise_for_params(params, self, "fit")
         if sample_weight is None or isinstance(self.estimator, FrozenEstimator):
             return {}
         if not has_fit_parameter(self.estimator, "sample_weight"):

@@ -44,7 +44,7 @@ class Similarities(NamedTuple):
     coef0: float = 0.0
 
 
-class Spread(NamedTuple):
+class ScoreCovariance(NamedTuple):
     """How sure the model is of its scores: one matrix for all of them, one for each, or one for each two classes."""
 
     center: np.ndarray  # (b, q)
@@ -67,7 +67,7 @@ class Plan(NamedTuple):
     weights: np.ndarray  # (k, q)
     intercept: np.ndarray  # (k,)
     link: str
-    spread: Spread | None = None
+    spread: ScoreCovariance | None = None
     moderation: float = 0.0
     noise: float | None = None  # of a regression
     classes: np.ndarray | None = None
@@ -188,12 +188,12 @@ def _relevance(model) -> dict[str, Any]:
     if not model.moderate:
         return found
     if model.joint_covariance_.ndim == 2:
-        spread = Spread(model.center_[None], _pair_covariances(model, k, q))
+        spread = ScoreCovariance(model.center_[None], _pair_covariances(model, k, q))
         return {"link": PAIRWISE, "spread": spread, "moderation": np.pi / 8}
     covariance = np.zeros((k, q + 1, q + 1))
     size = model.joint_covariance_.shape[1]
     covariance[:, :size, :size] = model.joint_covariance_
-    spread = Spread(model.center_[None], covariance)
+    spread = ScoreCovariance(model.center_[None], covariance)
     # A softmax of a model file that has no covariances between classes divides its scores one by one.
     grown = 1.0 if k == 1 or apart else (k / (k - 1)) ** 2
     return {**found, "spread": spread, "moderation": float(np.pi / 8 * grown)}
@@ -212,14 +212,14 @@ def _pair_covariances(model, k: int, q: int) -> np.ndarray:
 
 
 def _jeffreys(model) -> dict[str, Any]:
-    spread = Spread(model.center_, _with_level(model.covariance_, model.center_variance_))
+    spread = ScoreCovariance(model.center_, _with_level(model.covariance_, model.center_variance_))
     return {"link": PROBIT, "spread": spread, "moderation": 1.0}
 
 
 def _regression(model) -> dict[str, Any]:
     model._check_intervals()
     covariance = _with_level(model.covariance_[None], np.array([model.center_variance_]))
-    return {"link": IDENTITY, "spread": Spread(model.center_[None], covariance), "noise": float(model.noise_)}
+    return {"link": IDENTITY, "spread": ScoreCovariance(model.center_[None], covariance), "noise": float(model.noise_)}
 
 
 def _with_level(blocks: np.ndarray, level: np.ndarray) -> np.ndarray:
