@@ -1,4 +1,4 @@
-"""Every private name that is taken from scikit-learn, in one place."""
+"""Private names of scikit-learn that the package uses; no other module imports any."""
 
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions

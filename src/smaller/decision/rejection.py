@@ -1,4 +1,4 @@
-"""The reject option: which samples to set aside, at which threshold, and what is gained (Chow 1970)."""
+"""The reject option: thresholds of confidence, and the error of the samples accepted (Chow 1970)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..errors import RejectionWarning, warn
 from . import checks
 from .costs import least_cost, likeliest_classes
 
-COVERAGES = 100  # at which a guaranteed error is tested, if there are enough samples
-STARTS = 4  # of the sequences of tests; more are safer against an early mistake, fewer leave more risk to each
-ROUNDING = 1e-9  # so that 29 of 100 are not more than a fraction 0.29
+COVERAGES = 100  # number of coverages at which a guaranteed error is tested, if there are enough samples
+STARTS = 4  # sequences of tests; with more, one early failure matters less, but each has less of the risk
+ROUNDING = 1e-9  # of fractions: 29 of 100 must not count as more than 0.29
 
 
 class Threshold(NamedTuple):
-    """A least confidence, and what it does to the sample that it was chosen on.
+    """A least confidence, with its coverage and error on the sample that it was chosen on.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sam
     classes : array-like of shape (n_classes,), default=None
         Labels of the columns of P; None is 0, 1, ...
     sample_weight : array-like of shape (n_samples,), default=None
-        A weight is a repetition.
+        A sample of weight 2 counts exactly like the same sample given twice.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def for_rate(confidence, weight, rate: float, loss=None) -> Threshold:
     if rate >= 1 or not len(points.coverage):
         return NOTHING
     enough = points.coverage >= 1.0 - rate - ROUNDING
-    # Where even all that can be accepted is too little, accept that.
+    # Where the inner model rejects more than the rate allows, accept all the others.
     return _threshold(points, int(np.argmax(enough)) if enough.any() else len(enough) - 1)
 
 
@@ -240,7 +240,7 @@ def _guaranteed(points: RiskCoverage, total: float, error: float, guarantee: flo
     risk = (1.0 - guarantee) / STARTS
     tested = _coverages(points, total, error, risk)
     accepted = points.coverage[tested] * total
-    wrong = np.rint(points.risk[tested] * accepted * 1e6) / 1e6  # sums of weights, without their rounding
+    wrong = np.rint(points.risk[tested] * accepted * 1e6) / 1e6  # sums of weights, rounded to remove rounding errors
     right = accepted - wrong
     limit = np.where(right > ROUNDING, betaincinv(wrong + 1.0, np.maximum(right, ROUNDING), 1.0 - risk), 1.0)
     reached = _last_reached(limit <= error, accepted)
@@ -282,7 +282,7 @@ def _threshold(points: RiskCoverage, at: int) -> Threshold:
 def _warn_unreached(error: float, found: np.ndarray, how: str = "") -> None:
     least = f"the least found is {found.min():.3g}" if len(found) else "no sample can be accepted"
     warn(
-        f"No threshold keeps the error of accepted samples to {error:g}{how}: {least}, so that every sample will be "
+        f"No threshold keeps the error of accepted samples to {error:g}{how}: {least}, so every sample will be "
         "rejected; allow a greater error, or give more samples to choose the threshold on.",
         RejectionWarning,
     )
