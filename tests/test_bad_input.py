@@ -419,7 +419,7 @@ def test_stopping_early_says_how_far_the_fit_came_and_what_to_do(model):
     message = warned(ConvergenceWarning, model, X, Y)
     assert "after 1 iterations (max_iter)" in message
     assert f"{model.violation_:.1e}" in message
-    assert f"duality gap of {model.dual_gap_:.1e}" in message
+    assert f"duality gap is {model.dual_gap_:.1e}" in message
     assert "tol=1.0e-14" in message
     assert "raise max_iter, or raise tol" in message
     assert model.n_iter_ == 1

@@ -340,7 +340,7 @@ def test_predictions_are_lazy(method, m):
         (lambda X, y: (X[:, 0], y), "two dimensions"),
         (lambda X, y: (X.astype("U3"), y), "numeric"),
         (lambda X, y: (X, da.random.default_rng(0).normal(size=900, chunks=170)), "Unknown label type"),
-        (lambda X, y: (dd.from_array(X), np.zeros(900)), "cannot be cut to fit"),
+        (lambda X, y: (dd.from_array(X), np.zeros(900)), "cannot be split to match"),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(change, sentence, here):

@@ -485,7 +485,10 @@ def test_what_are_no_probabilities_is_refused_by_every_function(function, bad):
         ({"classes": ["a", "b", "b"]}, "each column of P differently"),
         ({"reject_label": 1, "threshold": 0.5}, "reject_label=1 is a class"),
         ({"reject_label": [1, 2], "threshold": 0.5}, "must be a single label"),
-        ({"classes": ["go", "stay", "reject"], "threshold": 0.5}, "No label for rejected samples suggests itself"),
+        (
+            {"classes": ["go", "stay", "reject"], "threshold": 0.5},
+            "needs classes that are all numbers",
+        ),
     ],
 )
 def test_wrong_costs_and_labels_are_refused_with_a_sentence(options, message):
@@ -846,15 +849,15 @@ def test_a_failed_fit_leaves_the_last_one_untouched(data):
         (PriorShift(PriorShift(SMLR())), "PriorShift cannot be around PriorShift"),
         (
             Rejecting(make_pipeline(StandardScaler(), CostSensitive(SMLR())), threshold=0.5),
-            "Rejecting cannot see the CostSensitive through a Pipeline; put the Pipeline innermost",
+            "Rejecting cannot use the CostSensitive inside a Pipeline; put the Pipeline innermost",
         ),
         (
             CostSensitive(GridSearchCV(PriorShift(SMLR()), {"estimator__lam": [1.0]})),
-            "CostSensitive cannot see the PriorShift through a GridSearchCV",
+            "CostSensitive cannot use the PriorShift inside a GridSearchCV",
         ),
         (Rejecting(SMLR()), "needs exactly one of threshold, rate and error; got none"),
         (Rejecting(SMLR(), rate=0.1, error=0.1), "exactly one of threshold, rate and error"),
-        (Rejecting(SMLR(), rate=0.1, guarantee=0.9), "guarantee goes with error"),
+        (Rejecting(SMLR(), rate=0.1, guarantee=0.9), "guarantee is the probability with which error is kept"),
         (Rejecting(SMLR(), threshold=1.5), "would reject every sample"),
         (Rejecting(SMLR(), threshold=np.nan), "threshold must be a number"),
         (Rejecting(SMLR(), rate=2), "'rate' parameter of Rejecting must be a float in the range"),
@@ -892,7 +895,7 @@ def test_adapt_is_refused_where_it_means_nothing(data):
         Rejecting(SMLR(), threshold=0.5).fit(X, y).adapt(X)
     with pytest.raises(ValueError, match="There is no PriorShift around SMLR"):
         adapt(make_pipeline(StandardScaler(), SMLR()).fit(X, y), X)
-    with pytest.raises(ValueError, match="was given its priors"):
+    with pytest.raises(ValueError, match="has the parameter priors"):
         PriorShift(SMLR(), priors=[0.2, 0.2, 0.6]).fit(X, y).adapt(X)
     model = Rejecting(PriorShift(SMLR()), error=0.5, guarantee=0.9).fit(X, y)
     with pytest.raises(ValueError, match="fit with guarantee=None to adapt"):

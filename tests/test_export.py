@@ -287,9 +287,9 @@ def test_what_cannot_be_exported_says_why(write):
     pytest.importorskip("onnx")
     refused = {
         "export the classifier inside": PriorShift(SMLR()).fit(X, CODES),
-        "is a way to decide": Rejecting(SMLR(), threshold=0.5).fit(X, CODES),
+        "makes decisions with the probabilities": Rejecting(SMLR(), threshold=0.5).fit(X, CODES),
         "LogisticRegression cannot be exported": LogisticRegression().fit(X, CODES),
-        "is code of Python": SMLR(basis=Kernel(lambda a, b: a @ b.T)).fit(X, CODES),
+        "is Python code": SMLR(basis=Kernel(lambda a, b: a @ b.T)).fit(X, CODES),
         "one StandardScaler before its model": make_pipeline(MinMaxScaler(), SMLR()).fit(X, CODES),
     }
     for said, model in refused.items():

@@ -322,7 +322,7 @@ def test_a_constant_input_is_never_kept():
 
 def test_too_few_rounds_are_said():
     X, y = clusters(m=2)
-    with pytest.warns(ConvergenceWarning, match="JCFO: stopped after 1 iterations"):
+    with pytest.warns(ConvergenceWarning, match="JCFO: the fit stopped after 1 iterations"):
         model = JCFO(0.05, 0.01, max_iter=1, tol=1e-12).fit(X, y)
     assert model.status_ == "unsettled"
 

@@ -159,7 +159,7 @@ def test_of_the_two_sides_of_a_jump_the_one_with_the_smaller_criterion_is_kept(s
 
 def test_a_fit_that_may_take_few_l1_fits_says_so_and_has_the_certificate_of_its_strength():
     X, y = PROBLEMS["wine"]
-    with pytest.warns(ConvergenceWarning, match=r"strength still moved at lam=.* after 3 L1 fits.*raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"strength had not settled after 3 L1 fits.* at lam=.*raise max_iter"):
         model = SBMLR(max_iter=3).fit(X, y)
     assert (model.status_, model.n_iter_) == ("wandering", 3)
     assert model.dual_gap_ <= 1e-6

@@ -236,7 +236,7 @@ def test_many_samples_travel_in_part_and_the_page_says_so(model):
 
 
 def test_what_is_no_model_and_labels_that_are_unknown_are_refused(model):
-    with pytest.raises(ValueError, match="labels that the model does not know"):
+    with pytest.raises(ValueError, match="labels that are not classes of the model"):
         report(model, X, CODES.astype(str))
     with pytest.raises(ValueError, match="about a fitted model of smaller"):
         report(SMLR(), X, CODES)

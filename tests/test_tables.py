@@ -211,7 +211,7 @@ def test_signs_and_words_that_are_classes_stay_classes():
 
 
 def test_a_column_is_numeric_or_categorical():
-    with pytest.raises(ValueError, match="either --categorical or --numeric; both were said of 'plain'"):
+    with pytest.raises(ValueError, match="either --categorical or --numeric; both were given for 'plain'"):
         read_table(written(), target="y", numeric=["plain"], categorical=["plain"])
 
 
@@ -226,7 +226,7 @@ def test_the_command_says_what_columns_were_read_as_and_keeps_it_in_the_model(ca
     assert run(shlex.split("fit table.csv -o one.model --impute --ignore sex")) == 0
     said = capsys.readouterr().out
     for sentence in (
-        "Column 'id': left out, as it numbers the rows (0 to 59, another one in every row)",
+        "Column 'id': left out, as it numbers the rows (0 to 59, a different one in every row)",
         "Column 'size': numbers with a decimal comma.",
         "Column 'dose': numbers; '?' (in 3 rows) counts as missing.",
     ):

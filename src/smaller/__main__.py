@@ -8,7 +8,7 @@ EXTRA = 'The command needs typer, rich, pandas and pyarrow; install them with: p
 
 
 def main() -> int:
-    """Run the command, or say what it needs."""
+    """Run the command, or print which packages it needs."""
     try:
         from .cli import run
     except KeyboardInterrupt:

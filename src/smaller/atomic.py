@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: written beside their place, then moved into it."""
+"""Atomic writing of files: a temporary file beside the target is written, then moved into its place."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path) -> Iterator[Path]:
-    """A name to write to; on success it replaces `path` at once, on any failure (Ctrl-C too) it is removed."""
-    path = Path(path).resolve()  # a link stays a link
-    if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+    """The name of a temporary file; on success the file replaces `path`, on any failure (Ctrl-C too) it is removed."""
+    path = Path(path).resolve()  # the target of a link is replaced, not the link
+    if path.exists() and not path.is_file():  # devices and pipes are written to directly
         yield path
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -1,4 +1,4 @@
-"""What the library says when something is wrong: warnings, statuses and the wording of input errors."""
+"""Warnings, errors, the statuses of fits with their sentences, and the wording of errors about options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class CompiledCoreWarning(UserWarning):
-    """The compiled core is missing, so that the slower NumPy twins do the work."""
+    """The compiled core is not installed: fits run on the NumPy functions, which are many times slower."""
 
 
 class EmptyModelWarning(UserWarning):
@@ -19,49 +19,50 @@ class EmptyModelWarning(UserWarning):
 
 
 class RejectionWarning(UserWarning):
-    """A target of the reject option cannot be met: every sample will be rejected."""
+    """No threshold reaches the error that was asked for: every sample will be rejected."""
 
 
 class SmallClassWarning(UserWarning):
-    """A class has too few samples for the folds of cross-validation: there are fewer folds, or one without it."""
+    """A class has fewer samples than there are folds: the number of folds is reduced, or a fold lacks the class."""
 
 
-class FitInterrupted(RuntimeError):  # noqa: N818 (it is not the fit's error)
-    """The cluster that a fit ran on is gone; ``model`` is the model after the last pass over the data, or None."""
+class FitInterrupted(RuntimeError):  # noqa: N818 (the fit itself made no error)
+    """The cluster was lost during a fit; ``model`` is the model after the last pass over the data, or None."""
 
     model = None
 
 
 class ModelFileError(ValueError):
-    """A file is not a model that this version can read, or a model has parts that no file can hold."""
+    """A file is not a model file that this version can read, or a model has parts that a file cannot hold."""
 
 
 class Status(Enum):
-    """How a solve ended; each value is the sentence that the user reads."""
+    """How a fit ended: the name in lower case is ``status_``, the value is the sentence of the warning."""
 
     CONVERGED = "converged"
     MAX_ITER = (
-        "stopped after {n_iter} iterations (max_iter) at a relative duality gap of {gap:.1e} and an optimality "
-        "violation of {violation:.1e}, where tol={tol:.1e} was asked for; raise max_iter, or raise tol"
+        "the fit stopped after {n_iter} iterations (max_iter) before it reached tol={tol:.1e}: the relative duality "
+        "gap is {gap:.1e} and the optimality violation {violation:.1e}; raise max_iter, or raise tol"
     )
     STALLED = (
-        "stopped after {n_iter} iterations at a relative duality gap of {gap:.1e} and an optimality violation of "
-        "{violation:.1e}, where tol={tol:.1e} was asked for: rounding errors leave nothing to gain; raise tol, or "
-        "scale the columns of X"
+        "the fit stopped after {n_iter} iterations because rounding errors allow no further progress: the relative "
+        "duality gap is {gap:.1e} and the optimality violation {violation:.1e}, for tol={tol:.1e}; raise tol, or scale "
+        "the columns of X"
     )
     WANDERING = (
-        "the strength still moved at lam={lam:.4g} after {n_iter} L1 fits or single steps (the limit is max_iter, or "
-        "50 + 5 max_iter passes over the data); the weights are those of this strength, to a relative duality gap of "
+        "the strength had not settled after {n_iter} L1 fits or single steps (the limit is max_iter, or 50 + 5 "
+        "max_iter passes over the data): the weights are the solution at lam={lam:.4g}, with a relative duality gap of "
         "{gap:.1e}; raise max_iter, or raise tol"
     )
-    INTERRUPTED = "the cluster was lost after {n_iter} passes over the data; fit again with warm_start=True to go on"
+    INTERRUPTED = "the cluster was lost after {n_iter} passes over the data; fit again with warm_start=True to continue"
     JUMP = (
-        "no strength is a fixed point: at lam={lam:.4g} a weight appears that asks for more than its absence does; the "
-        "better side is kept, where lam is N / S but for the count of that weight"
+        "no strength satisfies lam = N / S exactly: at lam={lam:.4g} one weight enters, and its entry reverses the "
+        "inequality; the side with the smaller criterion was kept, and nothing needs to be done"
     )
     SLOPING = (
-        "stopped after {n_iter} iterations while the evidence could still rise: its slope, or what columns left out "
-        "promise, is {violation:.1e}, where tol={tol:.1e} was asked for; raise max_iter if it was reached, else tol"
+        "the search stopped after {n_iter} iterations before the evidence reached a maximum: its largest slope, or the "
+        "gain that a column left out promises, is {violation:.1e}, for tol={tol:.1e}; raise max_iter if it was "
+        "reached, otherwise raise tol"
     )
     INTERPOLATES = (
         "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "
@@ -73,16 +74,16 @@ class Status(Enum):
         "without limit (stopped after {n_iter} iterations); use lam > 0, or a positive penalty_factor for these columns"
     )
     UNSETTLED = (
-        "stopped after {n_iter} iterations at an optimality violation of {violation:.1e}, where tol={tol:.1e} was "
-        "asked for; raise max_iter if it was reached, else tol: rounding errors leave nothing to gain"
+        "the fit stopped after {n_iter} iterations at an optimality violation of {violation:.1e}, for tol={tol:.1e}; "
+        "raise max_iter if it was reached; otherwise rounding errors allow no further progress, so raise tol"
     )
     COLLAPSED = (
-        "the noise variance collapses (learning it was stopped at {noise:.1e}), since the kept columns can fit the "
-        "target exactly; if the target is not free of noise, give its variance as noise=..., or a stronger prior"
+        "the kept columns can fit the target exactly, so the learned noise variance falls towards 0 (it was held at "
+        "{noise:.1e}); if the target has noise, give its variance as noise=..., or use a stronger prior"
     )
-
     UNFINISHED = (
-        "the path stopped after {n_iter} moves (max_iter) at lam={lam:.4g}, before its end; raise max_iter, or step"
+        "the path stopped after {n_iter} moves (max_iter) at lam={lam:.4g}, before its end; raise max_iter, or raise "
+        "step"
     )
 
     def sentence(self, **facts: float) -> str:
@@ -91,7 +92,7 @@ class Status(Enum):
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the user's line that led here, however many frames of the package and scikit-learn lie between."""
+    """Warn at the line of the user's code: frames of smaller, scikit-learn and joblib are skipped."""
     frame, depth = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in ("smaller", "sklearn", "joblib"):
         frame, depth = frame.f_back, depth + 1
@@ -99,7 +100,7 @@ def warn(message: str, category: type[Warning]) -> None:
 
 
 def choose(what: str, key: object, table: Iterable[str]) -> None:
-    """Refuse a key that is not in the table, naming those that are."""
+    """Refuse a key that is not in the table, with a list of the keys that are."""
     names = list(table)
     if key not in names:
         raise ValueError(f"{what} must be one of {', '.join(map(repr, names))}; got {key!r}.")

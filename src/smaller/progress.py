@@ -1,4 +1,4 @@
-"""Progress of a long fit: solvers tell what they have done, and whoever shows it to a user listens."""
+"""Progress of a long fit: solvers report it, and a listener (the command line) shows it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 
 def tell(what: str) -> None:
-    """Say what has been done; nothing happens where nobody listens."""
+    """Report progress to the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
         listener(what)
@@ -18,7 +18,7 @@ def tell(what: str) -> None:
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Within it, `listener` is called with what the fits of this thread tell."""
+    """Within this context, `listener` is called with the progress of the fits of this thread."""
     token = _listener.set(listener)
     try:
         yield

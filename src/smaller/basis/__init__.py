@@ -1,8 +1,9 @@
-"""Bases: what turns the inputs X into the design Phi that the weights belong to.
+"""Bases: maps from the inputs X to the design Phi, each column of which has weights.
 
 A basis is a scikit-learn style object (``get_params``, ``clone``, ``basis__gamma`` in a grid search) with
 ``fit(X, sample_weight)`` and ``transform(X, columns)``; only the columns a model kept are computed for a prediction.
-A weight is a repetition: centres are the distinct rows of positive weight, widths are weighted.
+Sample weights count repetitions of a sample: centres are the distinct rows of positive weight, and default widths come
+from weighted variances.
 """
 
 from .choice import BASES, as_basis, finite_columns

@@ -1,4 +1,4 @@
-"""The basis that a name stands for, and its columns checked."""
+"""Bases by their names, and the check that their columns are finite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def finite_columns(basis, X, columns: np.ndarray | None = None):
     """Columns of a fitted basis for checked inputs, or some of them; refused where one is NaN or infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
         Phi = basis.transform(X) if columns is None else basis.transform(X, columns)
-    # The inputs themselves were checked already, without a temporary of their size.
+    # The columns of a linear basis are the inputs, which were checked before.
     if not isinstance(basis, Linear) and not all_finite(Phi):
         name = type(basis).__name__
         raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
@@ -35,7 +35,7 @@ BASES: dict[str, Callable] = {
 
 
 def as_basis(basis):
-    """A fresh basis object from a shorthand or from an object, which is left as it is."""
+    """A new basis object from a name, or a copy of the object given."""
     if isinstance(basis, str):
         choose("basis", basis, BASES)
         return BASES[basis]()
@@ -44,4 +44,4 @@ def as_basis(basis):
             f"basis must be one of {', '.join(map(repr, BASES))} or a basis object such as Kernel('rbf', gamma=0.5); "
             f"got {basis!r}."
         )
-    return copy(basis)  # its fit sets everything that it found before
+    return copy(basis)  # fit overwrites every fitted attribute

@@ -1,4 +1,4 @@
-"""Inputs in standard units, and kernels whose inputs have gates that close."""
+"""Inputs in units of their standard deviations, and kernels with a gate for each input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Standardized(BaseEstimator):
         return self.basis_.transform(self._inputs(X), columns)
 
     def names(self, inputs: np.ndarray) -> np.ndarray:
-        """As the basis has them."""
+        """Names of the columns of the basis inside."""
         return self.basis_.names(inputs)
 
     def _inputs(self, X):
@@ -46,14 +46,14 @@ class Standardized(BaseEstimator):
         return (X - self.mean_.astype(X.dtype)) / self.scale_.astype(X.dtype)
 
 
-HALF_OPEN_WIDTH = 2.0  # gamma of a gated kernel times the inputs' variance; half-open gates make a quarter of it
+HALF_OPEN_WIDTH = 2.0  # gamma of a gated kernel times the inputs' variance; gates of 1/2 reduce it to a quarter
 
 
 class GatedKernel(BaseEstimator):
     """Phi_ic = exp(-gamma sum_j gates_j^2 (x_ij - c_cj)^2 / scale_j^2), the centres being the distinct training rows.
 
-    A model that learns the gates sets ``gates_`` (p,); until then they are half open. An input whose gate is 0 has no
-    say at all.
+    A model that learns the gates sets ``gates_`` (p,); until then they are 1/2. An input whose gate is 0 has no
+    effect on the kernel.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class GatedKernel(BaseEstimator):
         return self.values(self.inputs(X), self.inputs(centers), self.gates_).astype(X.dtype, copy=False)
 
     def values(self, Z: np.ndarray, centers: np.ndarray, gates: np.ndarray) -> np.ndarray:
-        """The kernel between inputs and centres in its own units, with other gates."""
+        """Kernel values between inputs and centres, both in the units of the kernel, with the gates given."""
         if not len(centers):
             return np.empty((len(Z), 0))
         open_ = np.flatnonzero(gates)

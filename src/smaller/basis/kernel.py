@@ -22,7 +22,7 @@ def _poly(X, centers, gamma, degree, coef0):
     return polynomial_kernel(X, centers, degree=degree, gamma=gamma, coef0=coef0)
 
 
-FEW_INPUTS = 16  # whose squared differences are summed as they are; beyond, a matrix product is quicker
+FEW_INPUTS = 16  # up to this many, squared differences are summed directly; with more, a product is faster
 
 
 def _rbf(X, centers, gamma, degree, coef0):
@@ -71,7 +71,7 @@ class Kernel(BaseEstimator):
             choose("Kernel: kernel", self.kernel, KERNELS)
         if self.gamma != "scale" and not (isinstance(self.gamma, Real) and 0 < float(self.gamma) < math.inf):
             raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
-        # In the order of their values, so that it does not depend on the order of the rows.
+        # Centres are sorted by value, so that their order does not depend on the order of the rows.
         positive = np.flatnonzero(sample_weight > 0)
         self.center_index_ = positive[_distinct_rows(host(X if len(positive) == X.shape[0] else rows_of(X, positive)))]
         self.centers_ = rows_of(X, self.center_index_)
@@ -109,7 +109,7 @@ class Precomputed(BaseEstimator):
     """X is the matrix of kernel values with the training samples: (n, n) in fit, (rows, n) in predict."""
 
     def fit(self, X, sample_weight: np.ndarray) -> Precomputed:
-        """Check that the matrix is square and find the columns that are not repetitions."""
+        """Check that the matrix is square, and find the distinct columns."""
         if X.shape[0] != X.shape[1]:
             raise ValueError(
                 "A precomputed kernel must be square in fit, one row and one column for each training sample; "
@@ -139,7 +139,7 @@ def _distinct_rows(X) -> np.ndarray:
     rows.eliminate_zeros()
     first: dict[tuple, int] = {}
     for i, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
-        # Compares as the dense rows do: an early negative entry makes a row small, an early positive one large.
+        # Keys sort as dense rows do: an early negative entry makes a row small, an early positive one large.
         entries = zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True)
         key = (*((0, j, x) if x < 0 else (2, -j, x) for j, x in entries), (1,))
         first.setdefault(key, i)
@@ -147,9 +147,9 @@ def _distinct_rows(X) -> np.ndarray:
 
 
 def _distinct_columns(K: np.ndarray) -> np.ndarray:
-    """Positions of one of each set of columns that are equal up to rounding, as those of repeated samples are."""
+    """Position of the first of each set of columns that are equal up to rounding: those of repeated samples."""
     K = K.astype(np.float64, copy=False)
-    # Equal columns lie side by side when sorted by their products with a fixed vector.
+    # Equal columns are adjacent when sorted by their products with a fixed vector.
     order = np.argsort(np.cos(np.arange(len(K))) @ K, kind="stable")
     step = np.abs(np.diff(K[:, order], axis=1)).max(axis=0, initial=0.0)
     new = np.concatenate([[True], step > 1e-12 * np.abs(K).max(initial=0.0)])

@@ -1,4 +1,4 @@
-"""The inputs themselves."""
+"""The linear basis: the inputs themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products of inputs."""
+"""The polynomial basis: products of inputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kernel import _refuse_if_too_large
 
 
 class Polynomial(BaseEstimator):
-    """All products of up to ``degree`` inputs (``"quadratic"`` is degree 2); the constant is the intercept's business.
+    """All products of up to ``degree`` inputs (``"quadratic"`` is degree 2); a constant is left to the intercept.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ class Polynomial(BaseEstimator):
         if not isinstance(self.degree, Integral) or self.degree < 1:
             raise ValueError(f"Polynomial: degree must be an integer of at least 1; got {self.degree!r}.")
         n, p = X.shape
-        # Products are at most as many as multisets of inputs and the constant.
+        # An upper bound: the number of multisets of the inputs and the constant.
         count = math.comb(p + self.degree, self.degree) - 1
-        # A sparse matrix of them needs little, but each still has a weight.
+        # A sparse matrix of products needs little memory; the weights, at least one row, are dense.
         rows = 1 if sparse.issparse(X) else n
         _refuse_if_too_large(rows, count, X, f"a polynomial basis of degree {self.degree}")
         self.n_inputs_ = p
@@ -52,7 +52,7 @@ class Polynomial(BaseEstimator):
         return Phi if columns is None else Phi[:, columns]
 
     def _products_on_device(self, X, columns: np.ndarray | None):
-        """Each product factor by factor; a factor that is not there is taken as 1."""
+        """Products computed one factor at a time; a missing factor counts as 1."""
         powers = self._products().powers_
         powers = powers if columns is None else powers[columns]
         factors = [np.repeat(np.arange(len(row)), row) for row in powers]
@@ -69,6 +69,6 @@ class Polynomial(BaseEstimator):
         return self._products().get_feature_names_out(inputs)
 
     def _products(self) -> Any:
-        """They follow from the number of inputs, so nothing else of them is kept."""
+        """scikit-learn's transformer, made anew: the products depend on the number of inputs alone."""
         products = PolynomialFeatures(self.degree, interaction_only=self.interaction_only, include_bias=False)
         return products.fit(np.zeros((1, self.n_inputs_)))

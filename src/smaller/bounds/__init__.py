@@ -1,8 +1,8 @@
-"""Generalisation bounds: what the true error of a fitted SMLR is at most, and under which assumptions.
+"""Generalisation bounds: upper limits of the true error of a fitted SMLR, with their assumptions.
 
 :func:`pac_bayes` and :func:`rademacher` need the training sample only (Krishnapuram et al. 2005, section 4);
 :func:`choose` takes the strength of the prior that has the least bound; :func:`test_set` needs samples held out from
-training and is what the others should be compared with. Each returns an object that prints as a sentence.
+training; compare the others with it. Each returns an object that prints as a sentence.
 
 >>> import numpy as np
 >>> from smaller import SMLR, bounds

@@ -1,7 +1,8 @@
-"""Which models have a bound: the posterior of one that has, and the reason where there is none.
+"""Which models have a bound: the posterior of a model that has one, and the reason why another has none.
 
-A PAC-Bayes bound holds for every posterior at once, so the weights may depend on the sample in any way. The prior may
-not, nor may the columns that the weights belong to. All that is refused here would make it so, or has no prior at all.
+A PAC-Bayes bound holds for every posterior at once, so the weights may depend on the sample in any way. The prior
+and the columns must not depend on the sample. Models that break this rule, or have a weight without a prior, are
+refused.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FIXED_BASES = (Linear, Polynomial)  # functions of an input alone
 
 
 class Case(NamedTuple):
-    """What a bound is computed from."""
+    """The posterior and the sample that a bound is computed from."""
 
     posterior: LaplacePosterior
     Phi: Any  # (n, d), with a column of ones where the intercept has a prior
@@ -37,7 +38,7 @@ class Case(NamedTuple):
 
 
 def admit(model, X, y, prior: float | None = None, intercept_prior: float | None = None) -> Case:
-    """Check model and sample, and take the posterior nearest to the prior."""
+    """Check model and sample, and choose the posterior of least divergence from the prior."""
     refuse_model(model, prior, intercept_prior)
     codes = label_positions(model, y)
     X = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
@@ -82,12 +83,12 @@ def _rate(name: str, value) -> float:
 
 
 def label_positions(model, y) -> np.ndarray:
-    """Where each label stands among the model's classes."""
+    """The position of each label among the model's classes."""
     y = column_or_1d(y)
     unknown = np.setdiff1d(y, model.classes_)
     if len(unknown):
         raise ValueError(
-            f"y has labels that the model does not know: {unknown[:5].tolist()}; its classes are "
+            f"y has labels that are not classes of the model: {unknown[:5].tolist()}; its classes are "
             f"{model.classes_.tolist()}."
         )
     return np.searchsorted(model.classes_, y)
@@ -97,7 +98,7 @@ def label_positions(model, y) -> np.ndarray:
 
 
 def refuse_model(model, prior: float | None, intercept_prior: float | None) -> None:
-    """Whatever makes prior or columns depend on the sample, or leaves a weight without a prior."""
+    """Refuse models whose prior or columns depend on the sample, or with a weight without a prior."""
     refuse_kind(model)
     check_is_fitted(model)
     name = type(model).__name__
@@ -120,11 +121,11 @@ def refuse_model(model, prior: float | None, intercept_prior: float | None) -> N
             "fit_intercept=False, or declare intercept_prior, the rate of a Laplace density chosen without the data."
         )
     if not model.fit_intercept and intercept_prior is not None:
-        raise ValueError(f"{name} has no intercept, so intercept_prior={intercept_prior!r} has nothing to stand for.")
+        raise ValueError(f"{name} has no intercept, so intercept_prior does not apply; leave it out.")
 
 
 def refuse_kind(model) -> None:
-    """Whatever has no Laplace prior of its own, or hides how it came by its columns."""
+    """Refuse models without a Laplace prior, and wrappers that choose columns or strengths from the sample."""
     name = type(model).__name__
     if isinstance(model, SparseMultinomialModel):
         return
@@ -137,7 +138,8 @@ def refuse_kind(model) -> None:
     if hasattr(model, "best_estimator_"):
         raise ValueError(
             f"{name} tuned its model on the training set, and a bound holds only for a prior fixed without it. Use "
-            "bounds.choose, which pays for its grid, or pass best_estimator_ with a prior fixed in advance (prior=...)."
+            "bounds.choose, which accounts for its grid, or pass best_estimator_ with a prior fixed in advance "
+            "(prior=...)."
         )
     if isinstance(model, RMLR):
         raise ValueError("RMLR has a normal prior; these bounds are for the Laplace prior of SMLR. Fit an SMLR.")
@@ -145,11 +147,12 @@ def refuse_kind(model) -> None:
 
 
 def _refuse_prior(model, name: str) -> None:
-    """The model's own prior, where none is declared."""
+    """Refuse the model's own prior if it depends on the sample, or leaves a weight without a penalty."""
     if hasattr(model, "lam_") or not hasattr(model, "lam"):
         raise ValueError(
             f"{name} chose the strength of its prior on the training set, and a bound holds only for a prior fixed "
-            "without it. Use bounds.choose, which pays for its grid, or declare a prior fixed in advance (prior=...)."
+            "without it. Use bounds.choose, which accounts for its grid, or declare a prior fixed in advance "
+            "(prior=...)."
         )
     if model.standardize:
         raise ValueError(
@@ -171,7 +174,7 @@ def refuse_standardised(X) -> None:
     if sparse.issparse(X) or len(X) < 3:
         return
     mean, spread = X.mean(axis=0, dtype=np.float64), X.std(axis=0, dtype=np.float64)
-    # A constant is a constant in any units; and plus and minus 1 in balance are a code, not a measurement.
+    # Constant columns do not count, nor do balanced columns of -1 and 1, which are codes.
     measured = (spread > 0) & ~np.all(np.abs(X) == 1, axis=0)
     rounding = 1e-6 if X.dtype == np.float32 else 1e-10
     unit = np.minimum(np.abs(spread - 1.0), np.abs(spread * np.sqrt(len(X) / (len(X) - 1)) - 1.0)) <= rounding

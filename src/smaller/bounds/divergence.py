@@ -17,7 +17,7 @@ def binary_kl(q, p):
 def kl_inverse(q: float, budget: float) -> float:
     """sup { p >= q : kl(q || p) <= budget }, by bisection, rounded up."""
     low, high = float(q), 1.0
-    budget = budget * (1.0 + ROUNDING) + ROUNDING  # so that no rounding of kl makes a bound too small
+    budget = budget * (1.0 + ROUNDING) + ROUNDING  # rounding of kl must not make a bound too small
     if binary_kl(q, high) <= budget:
         return high
     while (middle := (low + high) / 2) not in (low, high):

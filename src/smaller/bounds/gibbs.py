@@ -1,4 +1,4 @@
-"""The Gibbs risk on a sample: how often weights drawn from the posterior err, by quadrature, normal limit or drawing.
+"""The Gibbs risk on a sample, the error rate of weights drawn from the posterior: exact, normal or Monte Carlo.
 
 A score of the Gibbs classifier is x.w with independent Laplace weights: its mean plus Z = sum_j a_j L_j, a_j = |x_j|
 over the rate of w_j, and L_j standard Laplace variables. Z is symmetric.
@@ -16,9 +16,9 @@ from scipy.special import ndtr
 from .divergence import kl_inverse, laplace_kl, least_kl_rates
 
 STEP, ANGLE = 0.07, np.pi / 8  # of the quadrature below: its error is about exp(-2 pi ANGLE / STEP), 1e-15
-NEGLIGIBLE, NODES = 1e-17, 16  # nodes are taken so many at a time, until the last one does not matter
-FACTORS = 16  # so many factors of a characteristic function are multiplied before a logarithm keeps them in range
-ENTRIES = 1 << 21  # of a block's scratch arrays
+NEGLIGIBLE, NODES = 1e-17, 16  # NODES nodes at a time, until a term is negligible
+FACTORS = 16  # factors of a characteristic function that are multiplied before a logarithm is taken
+ENTRIES = 1 << 21  # of the temporary arrays of a block
 
 
 class LaplacePosterior(NamedTuple):
@@ -41,20 +41,20 @@ class LaplacePosterior(NamedTuple):
 
 
 class GibbsRisk(NamedTuple):
-    """The risk to put into a bound, and what it rests on."""
+    """The risk that a bound uses, and how it was computed."""
 
     risk: float  # with Monte Carlo, an upper confidence limit
     method: str
-    spent: float = 0.0  # the part of delta that it used
+    spent: float = 0.0  # the part of delta that the risk used
     estimate: float | None = None  # of Monte Carlo, before its confidence term
-    certain: bool = True  # False: an approximation without a limit to its error
+    certain: bool = True  # False: an approximation whose error has no bound
 
 
 # -- blocks of rows, dense and sparse alike
 
 
 def _blocks(Phi, width: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Rows at a time: where they are, their entries (those of sparse rows moved together) and their columns."""
+    """Blocks of rows: their slice, their entries (of sparse rows the stored ones) and the columns of the entries."""
     n, rows = Phi.shape[0], max(1, ENTRIES // (width * _longest(Phi)))
     for start in range(0, n, rows):
         where = slice(start, min(start + rows, n))
@@ -62,7 +62,7 @@ def _blocks(Phi, width: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
 
 
 def _longest(Phi) -> int:
-    """Entries of the longest row, and as few as a block reckons with."""
+    """Entries of the longest row, at least FACTORS."""
     entries = np.diff(Phi.indptr).max(initial=0) if sparse.issparse(Phi) else Phi.shape[1]
     return max(int(entries), FACTORS)
 
@@ -142,12 +142,12 @@ def error_rates(posterior: LaplacePosterior, Phi, codes: np.ndarray, normal: boo
 
 
 def exact(posterior: LaplacePosterior, Phi, codes: np.ndarray) -> GibbsRisk:
-    """By quadrature, for two classes."""
+    """The Gibbs risk by quadrature, for two classes."""
     return GibbsRisk(float(error_rates(posterior, Phi, codes).mean()), "exact")
 
 
 def gaussian(posterior: LaplacePosterior, Phi, codes: np.ndarray) -> GibbsRisk:
-    """By the paper's normal approximation, for two classes; there is no limit to its error."""
+    """By the normal approximation of the paper, for two classes; its error has no bound."""
     risk = float(error_rates(posterior, Phi, codes, normal=True).mean())
     return GibbsRisk(risk, "normal approximation", certain=False)
 
@@ -156,7 +156,7 @@ def gaussian(posterior: LaplacePosterior, Phi, codes: np.ndarray) -> GibbsRisk:
 
 
 def monte_carlo(posterior: LaplacePosterior, Phi, codes: np.ndarray, draws: int, delta: float, rng) -> GibbsRisk:
-    """By drawing: an upper limit to the risk that fails with probability delta.
+    """By Monte Carlo: an upper limit of the risk that fails with probability delta.
 
     Every sample has its own draws, so that all n * draws errors are independent and Chernoff's bound,
     kl(mean || risk) <= ln(1 / delta) / (n draws), counts each of them (Hoeffding 1963, theorem 1).

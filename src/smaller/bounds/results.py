@@ -1,4 +1,4 @@
-"""What a bound says: small objects that print as a sentence, with the assumptions it stands on."""
+"""Results of bounds: small objects that print as a sentence with their assumptions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INDEPENDENT = "the n samples were drawn independently from the distribution that
 
 
 def check_delta(delta) -> None:
-    """Refuse what is no probability of failure."""
+    """Refuse a delta that is not between 0 and 1."""
     if not (isinstance(delta, (float, np.floating)) and 0 < delta < 1):
         raise ValueError(f"delta, the probability of failure, must lie between 0 and 1; got {delta!r}.")
 
@@ -50,7 +50,7 @@ class Bound:
 
     @property
     def trivial(self) -> bool:
-        """Whether it says nothing: no error rate exceeds 1."""
+        """Whether the limit is 1 or more, which every error rate satisfies."""
         return self.bound >= 1.0
 
     @property
@@ -58,7 +58,7 @@ class Bound:
         """The statement alone."""
         trust = "With" if self.certain else "Approximately, and without guarantee: with"
         chance = f"{trust} probability ≥ {1 - self.delta:.6g} over {self.over}"
-        nothing = "which says nothing; " if self.trivial else ""
+        nothing = "no information: every error rate is at most 1; " if self.trivial else ""
         return f"{chance}, true error ≤ {self.bound:.3g}{self._where()} ({nothing}{self._grounds()})."
 
     def _where(self) -> str:
@@ -100,7 +100,7 @@ class PACBayes(Bound):
 
     @property
     def certain(self) -> bool:  # type: ignore[override]
-        """Whether the Gibbs risk is more than an approximation."""
+        """Whether the Gibbs risk has a guarantee, and is no mere approximation."""
         return self.gibbs.certain
 
     def _grounds(self) -> str:
@@ -133,7 +133,7 @@ class Rademacher(Bound):
 
 @dataclass(frozen=True, kw_only=True)
 class TestSet(Bound):
-    """The bound from samples that the model has never seen.
+    """The bound from held-out samples.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ class TestSet(Bound):
     errors: int
 
     over = "test sets"
-    __test__ = False  # not a test case, whatever its name begins with
+    __test__ = False  # pytest would take the class for a test case
 
     def _grounds(self) -> str:
         return f"{count(self.errors)} errors in {count(self.n)} held-out samples"
@@ -176,7 +176,7 @@ class Choice(Bound):
 
     @property
     def certain(self) -> bool:  # type: ignore[override]
-        """Whether the Gibbs risk is more than an approximation."""
+        """Whether the Gibbs risk has a guarantee, and is no mere approximation."""
         return self.best.certain
 
     def _where(self) -> str:

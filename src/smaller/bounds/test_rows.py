@@ -1,4 +1,4 @@
-"""The bound from held-out samples, which any other should be compared with."""
+"""The bound from held-out samples."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_set(model, X, y, delta: float = 0.05) -> TestSet:  # noqa: PT028
     return TestSet(bound=limit, delta=delta, n=n, assumptions=(INDEPENDENT, unseen), errors=errors)
 
 
-test_set.__test__ = False  # type: ignore[attr-defined]  # nor is this a test case
+test_set.__test__ = False  # type: ignore[attr-defined]  # pytest would take it for a test
 
 
 def _refuse_training_sample(model, X, y) -> None:
-    """A model of ours knows the objective of the sample it was fitted on."""
+    """Refuse the training sample: there the objective equals the model's ``objective_``."""
     ours = hasattr(model, "_pose") and hasattr(model, "objective_")
     if not ours or not np.array_equal(np.unique(y), model.classes_):
         return
@@ -68,6 +68,6 @@ def _refuse_training_sample(model, X, y) -> None:
     W = np.vstack([W, model.intercept_[: objective.k]]) if model.fit_intercept else W
     if W.shape == objective.shape and abs(objective.value(W) - model.objective_) <= 1e-10 * abs(model.objective_):
         raise ValueError(
-            "The model was fitted on this very sample, whose errors say too little of the true error; pass samples "
+            "The model was fitted on this very sample, on which its error is too low; pass samples "
             "that were held out, or use pac_bayes."
         )

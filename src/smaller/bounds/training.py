@@ -17,13 +17,13 @@ from .divergence import kl_inverse
 from .gibbs import GibbsRisk, LaplacePosterior
 from .results import INDEPENDENT, Choice, PACBayes, Rademacher, check_delta
 
-GRID = tuple(10.0 ** np.linspace(-3, 3, 25))  # strengths that no data have seen
-DRAWS = 50_000  # in all, unless told otherwise
+GRID = tuple(10.0 ** np.linspace(-3, 3, 25))  # strengths fixed without data
+DRAWS = 50_000  # total number of draws by default
 DRAWN_SHARE = 0.1  # of delta, for the confidence term of Monte Carlo
 
 SHARPER = tuple(2.0 ** np.arange(0.0, 6.1, 0.5))  # factors of the rates that "least-bound" tries
 
-# What ln(./delta) has in its numerator: Langford and Seeger 2001 and Seeger 2002; Maurer 2004 (n >= 8, and by
+# B(n) in ln(B(n) / delta): Langford and Seeger 2001 and Seeger 2002; Maurer 2004 (n >= 8, and by
 # computation below that).
 FORMS: dict[str, Callable[[int], float]] = {
     "maurer": lambda n: 2.0 * np.sqrt(n),
@@ -74,18 +74,18 @@ def pac_bayes(
         there is no guarantee), or by drawing weights, whose confidence term takes a tenth of delta. "auto" is
         "exact" for two classes, else "monte-carlo".
     rates : {"least-kl", "least-bound"}, default="least-kl"
-        How narrow the posterior is: the rates that minimise its divergence from the prior, as in the paper; or the
+        Rates of the posterior: those that minimise its divergence from the prior, as in the paper; or the
         best of those multiplied by a few common factors, often a much better bound, and as valid since the theorem
         holds for all posteriors at once.
     prior : float, optional
-        Rate of a Laplace prior on every weight, declared in place of the model's own ``lam * penalty_factor``; then it
-        does not matter how the model came by its strength.
+        Rate of a Laplace prior on every weight, declared in place of the model's own ``lam * penalty_factor``; then the
+        model may have chosen its strength in any way.
     intercept_prior : float, optional
         Rate of a Laplace prior on the intercept, which a model with an intercept needs.
     draws : int, optional
         Weights drawn for each sample; as many as give 50 000 in all.
     random_state : int, RandomState or None, default=0
-        Of the draws. It must not be chosen by the bound that it gives.
+        Of the draws. It must be chosen without looking at the bound.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def pac_bayes(
     choose_from("rates", rates, ("least-kl", "least-bound"))
     case = admit(model, X, y, prior, intercept_prior)
     series = _sharpened(case.posterior) if rates == "least-bound" else [[case.posterior]]
-    candidates = sum(map(len, series))  # Monte Carlo pays for each that might be tried
+    candidates = sum(map(len, series))  # delta is divided among all candidates of Monte Carlo
     drawing = {"share": delta * DRAWN_SHARE / candidates, "draws": draws, "random_state": random_state}
 
     def tried(posterior: LaplacePosterior) -> tuple[float, GibbsRisk, LaplacePosterior]:
@@ -131,7 +131,7 @@ def pac_bayes(
 
 
 def budget(kl: float, n: int, delta: float, form: str = "maurer") -> float:
-    """[ KL + ln(B(n) / delta) ] / n, what the PAC-Bayes theorem leaves to kl(R_sample || R_true)."""
+    """[ KL + ln(B(n) / delta) ] / n, the upper limit of kl(R_sample || R_true) in the PAC-Bayes theorem."""
     return float((kl + np.log(FORMS[form](n) / delta)) / n)
 
 
@@ -243,15 +243,15 @@ def choose(model, X, y, lams=GRID, delta: float = 0.05, **options) -> Choice:
     check_delta(delta)
     refuse_kind(model)
     if not hasattr(model, "lam"):
-        raise ValueError(f"choose takes the strength itself; pass an SMLR in place of {type(model).__name__}.")
+        raise ValueError(f"choose varies the strength lam; pass an SMLR in place of {type(model).__name__}.")
     lams = _fixed_grid(lams)
     models, found = [], []
     for lam in lams:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyModelWarning)  # the grid may well reach beyond the data
+            warnings.simplefilter("ignore", EmptyModelWarning)  # the largest strengths of the grid may keep no column
             models.append(clone(model).set_params(lam=float(lam)).fit(X, y))
         found.append(pac_bayes(models[-1], X, y, delta / len(lams), **options))
-    # Where all are trivial, the Gibbs bounds still differ.
+    # Bounds are cut off at 1, so the Gibbs bounds are compared.
     least = int(np.argmin([result.gibbs_bound for result in found]))
     best = found[least]
     return Choice(
@@ -279,7 +279,7 @@ def _sharpened(posterior: LaplacePosterior) -> list[list[LaplacePosterior]]:
 
 
 def _descend(tried: Callable, series: list) -> tuple:
-    """The best of a series, followed until it gets worse."""
+    """The best of a series, which is tried until the bound rises."""
     best = tried(series[0])
     for member in series[1:]:
         found = tried(member)
@@ -305,8 +305,8 @@ def _gibbs_risk(case: Case, method: str, share: float, draws: int | None, random
 
 def _about_risk(risk: GibbsRisk) -> tuple[str, ...]:
     if not risk.certain:
-        return ("the scores of drawn weights are normal, which they are only nearly",)
-    return ("the seed of the draws was not chosen by their result",) if risk.spent else ()
+        return ("the scores of drawn weights are normal, which is an approximation",)
+    return ("the seed of the draws was not chosen by looking at the bound",) if risk.spent else ()
 
 
 def _need_two_classes(what: str, m: int, remedy: str) -> None:

@@ -25,7 +25,7 @@ def _version(asked: bool) -> None:
 
 
 @app.callback()
-def main(
+def show_version(
     version: Annotated[
         bool, typer.Option("--version", help="Say the version.", callback=_version, is_eager=True)
     ] = False,

@@ -31,7 +31,7 @@ def export(
     """Write a model for other programs: as an ONNX graph, or as C without dependencies."""
     check_place(output, model)
     choose("The ending of --output", output.suffix.lower(), (".onnx", ".h"))
-    fitted = models.load(model)
+    fitted = models.load_fitted(model)
     settings = {"names": fitted.columns.inputs, "scaling": fitted.scaling}
     with working("Writing the model"):
         if output.suffix.lower() == ".onnx":

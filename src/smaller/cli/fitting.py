@@ -34,8 +34,8 @@ from .arguments import (
 from .terminal import complain, say, show, working
 
 
-@app.command()
-def fit(
+@app.command(name="fit")
+def fit_table(
     data: DataFile,
     target: Target = "y",
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")] = Path("my.model"),
@@ -54,7 +54,7 @@ def fit(
     check_task(task)
     check_place(output, data)
     table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
-    fitted = models.fit(table, model, task, Settings(lam, basis, standardize), data.name)
+    fitted = models.fit_model(table, model, task, Settings(lam, basis, standardize), data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
     show(gathered(fitted, table.X, table.y, data.name, brief=True))
@@ -84,7 +84,7 @@ def predict(
 ) -> None:
     """Predict the rows of a table: the decision, the probability of each class, and what was rejected."""
     check_place(output, model, data)
-    fitted = models.load(model)
+    fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns)
     kept = _kept_columns(data, keep or [])
     if not fitted.classifies:
@@ -96,7 +96,7 @@ def predict(
         P = fitted.model.predict_proba(fitted.inputs(table.X))
     classes = fitted.model.classes_
     P = P if prior_shift is None else _shifted(P, fitted, prior_shift)
-    table_of_costs = None if costs is None else options.costs(costs, classes)
+    table_of_costs = None if costs is None else options.parse_costs(costs, classes)
     decided = decision.decide(P, cost=table_of_costs, reject_cost=reject_cost, threshold=reject, classes=classes)
     _write(_frame(kept, decided, P, classes, reject is not None or reject_cost is not None), output)
 
@@ -123,7 +123,7 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
         told = ", ".join(f"{label} {share:.3g}" for label, share in zip(classes.tolist(), found, strict=True))
         complain(f"the priors of these rows are estimated as {told}.", "note")
     else:
-        found = options.priors(text, classes)
+        found = options.parse_priors(text, classes)
     return decision.shift_priors(P, found, training, classes=classes)
 
 
@@ -163,8 +163,8 @@ def _write(frame, output: Path | None) -> None:
     say(f"{len(frame)} rows predicted{rejected}: {output}")
 
 
-@app.command()
-def report(
+@app.command(name="report")
+def write_report(
     model: ModelFile,
     data: DataFile,
     target: SameTarget = None,
@@ -174,7 +174,7 @@ def report(
 ) -> None:
     """Write a page about a model on labelled data: what it kept, its errors, and how sure one can be."""
     check_place(output, model, data)
-    fitted = models.load(model)
+    fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
     found = Report(gathered(fitted, table.X, table.y, data.name))
     with working("Writing the page"):

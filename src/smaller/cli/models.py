@@ -44,7 +44,7 @@ class Fitted(NamedTuple):
         persist.save(self.model, path, notes)
 
 
-def load(path: Path) -> Fitted:
+def load_fitted(path: Path) -> Fitted:
     """Read a model file that the command wrote, or one that smaller.save wrote of a plain model."""
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
@@ -97,7 +97,7 @@ def read_to_fit(path: Path, target: str, categorical, numeric, decimal: str | No
     return table
 
 
-def fit(table: Table, name: str | None, task: str | None, settings: Settings, source: str) -> Fitted:
+def fit_model(table: Table, name: str | None, task: str | None, settings: Settings, source: str) -> Fitted:
     """Choose a model for the table and fit it."""
     if table.y is None:
         raise ValueError("A target is needed to fit a model.")

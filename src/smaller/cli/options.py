@@ -9,7 +9,7 @@ import numpy as np
 from ..data.tables.formulas import unescaped
 
 
-def label_of(text: str, classes: np.ndarray):
+def parse_label(text: str, classes: np.ndarray):
     """The class that a text names."""
     for label in classes.tolist():
         if str(label) == text.strip():
@@ -17,7 +17,7 @@ def label_of(text: str, classes: np.ndarray):
     raise ValueError(f"There is no class {text.strip()!r}; the classes are {', '.join(map(str, classes.tolist()))}.")
 
 
-def costs(text: str, classes: np.ndarray):
+def parse_costs(text: str, classes: np.ndarray):
     """``true:decided=cost,...``, or a CSV file with one row and one column for each class."""
     if "=" not in text:
         return _cost_file(Path(text), classes)
@@ -27,7 +27,7 @@ def costs(text: str, classes: np.ndarray):
         truth, colon, decided = pair.partition(":")
         if not (mark and colon):
             raise ValueError(f"--costs must read true:decided=cost, as in sick:well=20; got {part!r}.")
-        found[label_of(truth, classes), label_of(decided, classes)] = _number(value, "--costs")
+        found[parse_label(truth, classes), parse_label(decided, classes)] = _number(value, "--costs")
     return found
 
 
@@ -46,14 +46,14 @@ def _cost_file(path: Path, classes: np.ndarray) -> np.ndarray:
     return np.array([[_number(cell, str(path)) for cell in row] for row in cells])
 
 
-def priors(text: str, classes: np.ndarray) -> dict:
+def parse_priors(text: str, classes: np.ndarray) -> dict:
     """``class=frequency,...``; they are divided by their sum."""
     found = {}
     for part in text.split(","):
         name, mark, value = part.rpartition("=")
         if not mark:
             raise ValueError(f"--prior-shift must be 'estimate' or class=frequency,...; got {part!r}.")
-        found[label_of(name, classes)] = _number(value, "--prior-shift")
+        found[parse_label(name, classes)] = _number(value, "--prior-shift")
     total = sum(found.values())
     if not total > 0:
         raise ValueError("--prior-shift must give a positive frequency to some class.")

@@ -12,7 +12,7 @@ from .. import bounds
 from ..atomic import replacing
 from ..data.tables.formulas import write_csv
 from ..errors import choose
-from ..tuning.path import path as strength_path
+from ..tuning.path import path
 from ..tuning.ranking import (
     CLASSIFICATION,
     TARGETS,
@@ -66,10 +66,10 @@ def compare(
     tried = candidates(task, table.X, standardize)
     with working(f"Comparing {len(tried)} models", total=folds * len(tried)) as tick, models.quiet():
         scores = cross_validated(task, tried, table.X, target_for(task, table.y), folds, jobs, tick)
-    _tell_scores(task, scores)
+    _show_scores(task, scores)
 
 
-def _tell_scores(task: str, scores: list[Score]) -> None:
+def _show_scores(task: str, scores: list[Score]) -> None:
     target, best = TARGETS[task], best_of(scores)
     rows = []
     for s in scores:
@@ -85,8 +85,8 @@ def _above(score: Score, best: Score) -> str:
     return "best" if score is best else "{:.3f} ± {:.3f}".format(*score.above(best))
 
 
-@app.command()
-def path(
+@app.command(name="path")
+def show_path(
     data: DataFile,
     target: Target = "y",
     strengths: Annotated[int, typer.Option(min=1, help="How many strengths.")] = 20,
@@ -104,7 +104,7 @@ def path(
     check_place(output, data)
     table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
     task = task or task_of(table.y)
-    follow = strength_path if task == CLASSIFICATION else laplace_path
+    follow = path if task == CLASSIFICATION else laplace_path
     with working(f"Following {strengths} strengths"):
         found = follow(table.X, target_for(task, table.y), strengths, standardize=standardize)
     names, before, rows = np.array(table.columns.inputs, dtype=object), np.array([], dtype=int), []
@@ -144,8 +144,8 @@ def _write_weights(found, names: np.ndarray, output: Path) -> None:
 KINDS: dict[str, Any] = {"test-set": bounds.test_set, "pac-bayes": bounds.pac_bayes, "rademacher": bounds.rademacher}
 
 
-@app.command()
-def bound(
+@app.command(name="bound")
+def show_bound(
     model: ModelFile,
     data: DataFile,
     target: SameTarget = None,
@@ -158,7 +158,7 @@ def bound(
 ) -> None:
     """Say what the true error is at most, and under which assumptions."""
     choose("--kind", kind, KINDS)
-    fitted = models.load(model)
+    fitted = models.load_fitted(model)
     if not fitted.classifies:
         raise ValueError(
             "The bounds are about the probability of a wrong class, and this model predicts numbers; smaller report "

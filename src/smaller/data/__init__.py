@@ -1,1 +1,1 @@
-"""Data for the models: files and tables, data sets of the papers, artificial data."""
+"""Data for the models: tables in files, the data sets of the papers, and artificial data."""

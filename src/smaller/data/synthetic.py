@@ -1,4 +1,4 @@
-"""Artificial data of the papers: the truth is known, and every draw is reproducible from its seed."""
+"""Artificial data of the papers, with known weights; every draw is reproducible from its seed."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def make_sparse_linear(n_samples: int, coef, *, noise: float = 1.0, random_state
 
 
 def _draw(coef: np.ndarray, noise: float, n: int, common: float | None, random_state) -> Bunch:
-    """Normal columns; `common` is the one correlation of all pairs."""
+    """Normal columns; `common` is the correlation of every pair, None for 0.5^|i - j|."""
     rng, d = check_random_state(random_state), len(coef)
     if common is None:
         covariance = 0.5 ** np.abs(np.subtract.outer(np.arange(d), np.arange(d)))

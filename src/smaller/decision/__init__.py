@@ -1,4 +1,4 @@
-"""Decisions with class probabilities: shifted priors, unequal costs, the right to reject.
+"""Decisions with class probabilities: shifted priors, unequal costs, and a reject option.
 
 Meta-estimators for any classifier with ``predict_proba``, over plain functions of a probability matrix. They compose in
 the order shift, cost, reject:
@@ -10,7 +10,7 @@ the order shift, cost, reject:
 >>> X, y = data.data, data.target_names[data.target]
 >>> classifier = SMLR(standardize=True)
 >>> priors = {"malignant": 0.05, "benign": 0.95}  # of those screened; in the sample, 0.37 and 0.63
->>> cost = {("malignant", "benign"): 20}  # of a tumour that is missed; a false alarm costs 1
+>>> cost = {("malignant", "benign"): 20}  # of a missed tumour; a false alarm costs 1
 >>> model = Rejecting(CostSensitive(PriorShift(classifier, priors=priors), cost=cost), rate=0.1).fit(X, y)
 >>> print(f"of people screened, {1 - model.coverage_:.0%} are examined again")
 of people screened, 10% are examined again

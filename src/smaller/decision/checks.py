@@ -1,4 +1,4 @@
-"""What the rules of decision are given: probabilities, priors, costs and labels, checked and in one shape."""
+"""Checks of probabilities, priors, costs and labels, which return them as arrays of one shape."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 
 from .._sklearn import check_sample_weight
 
-SUM_TOLERANCE = 1e-4  # of a row of probabilities: room for float32 and for printed figures of five digits
+SUM_TOLERANCE = 1e-4  # of the sum of a row of probabilities: allows float32, and numbers printed with five digits
 
 
 def probabilities(P) -> np.ndarray:
@@ -66,7 +66,7 @@ def labels_of(classes, K: int) -> np.ndarray:
 
 
 def positions(y, classes: np.ndarray) -> np.ndarray:
-    """Where each label stands among the classes."""
+    """The position of each label among the classes."""
     y = column_or_1d(y)
     order = np.argsort(classes)
     try:
@@ -107,8 +107,8 @@ def priors(values, classes: np.ndarray, name: str, positive: bool = False) -> np
     if positive and not values.all():
         never = classes[values == 0].tolist()
         raise ValueError(
-            f"{name} must be positive, but is 0 for the class{'es' if len(never) > 1 else ''} {never}: nothing was "
-            "learnt of a class that was never seen; leave its column out of P, or train with it."
+            f"{name} must be positive, but is 0 for the class{'es' if len(never) > 1 else ''} {never}: the "
+            "classifier was not trained on such a class; leave its column out of P, or train with samples of it."
         )
     return values / values.sum()
 
@@ -179,7 +179,7 @@ def _amounts(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def reject_label_of(reject_label, classes: np.ndarray) -> Any:
-    """The label of a rejected sample: the one given, or by "auto" one that the kind of label suggests.
+    """The label of rejected samples: the one given, or for "auto" one of the same kind as the classes.
 
     Numbers: -1, or one below the least class if that is lower or taken. Strings: "reject".
     """
@@ -193,7 +193,10 @@ def reject_label_of(reject_label, classes: np.ndarray) -> Any:
         return min(-1, -1 if classes.min() >= 0 else int(np.floor(classes.min())) - 1)
     if all(isinstance(label, str) and label != "reject" for label in classes.tolist()):
         return "reject"
-    raise ValueError(f"No label for rejected samples suggests itself for {classes.tolist()}; give reject_label.")
+    raise ValueError(
+        f"reject_label='auto' needs classes that are all numbers, or all strings other than 'reject'; got "
+        f"{classes.tolist()}. Give reject_label."
+    )
 
 
 def with_reject_label(classes: np.ndarray, reject_label: Any) -> np.ndarray:
@@ -210,7 +213,7 @@ def with_reject_label(classes: np.ndarray, reject_label: Any) -> np.ndarray:
 
 
 def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
-    """A number between 0 and 1; `ends` tells whether 0 and 1 themselves will do."""
+    """A number between 0 and 1; `ends` says whether 0 and 1 themselves are allowed."""
     given = float(value) if isinstance(value, Real) else np.nan
     if not (0 < given < 1 or (given == 0 and ends[0]) or (given == 1 and ends[1])):
         raise ValueError(f"{name} must be a fraction between 0 and 1; got {value!r}.")
@@ -218,7 +221,7 @@ def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
 
 
 def threshold(value) -> float:
-    """A least probability, 0 to 1 (as far as rows of P sum to 1); or an infinity, which accepts all or none."""
+    """A least probability from 0 to 1, or an infinity: -inf accepts all samples, inf none."""
     given = number("threshold", value)
     if not (0 <= given <= 1 + SUM_TOLERANCE or np.isinf(given)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""CostSensitive: the decision of least expected cost; and what it shares with Rejecting."""
+"""CostSensitive: decisions of least expected cost; and the base class of wrappers that may reject."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .wrapper import Wrapper
 
 
 class Rejectable(Wrapper):
-    """Wrappers that may refuse to decide."""
+    """Wrappers that may reject a sample instead of deciding."""
 
     reject_label: Any
     reject_label_: Any

@@ -1,4 +1,4 @@
-"""Decisions of least expected cost, and what decisions did cost."""
+"""Decisions of least expected cost, and the cost of decisions once the classes are known."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from . import checks
 
 
 class Decisions(NamedTuple):
-    """What was decided for each sample: the position of a class, or -1 for reject; and how sure that is."""
+    """The decision for each sample, as the position of a class or -1 for rejection, and its confidence."""
 
     codes: np.ndarray  # (n,)
     confidence: np.ndarray  # (n,): 1 - expected cost of the decision; the greatest probability where costs are 0 and 1
@@ -36,7 +36,7 @@ def expected_cost(P, cost=None, *, classes=None) -> np.ndarray:
     Examples
     --------
     >>> from smaller.decision import expected_cost
-    >>> expected_cost([[0.75, 0.25]], [[0, 1], [10, 0]])  # to miss the second class costs ten times as much
+    >>> expected_cost([[0.75, 0.25]], [[0, 1], [10, 0]])  # missing the second class costs ten times as much
     array([[2.5 , 0.75]])
     """
     P = checks.probabilities(P)
@@ -112,14 +112,14 @@ def least_cost(P: np.ndarray, cost: np.ndarray, reject_cost: np.ndarray | None =
     return Decisions(codes, 1.0 - least)
 
 
-def most_probable(P: np.ndarray) -> Decisions:
-    """The class of greatest probability, which has the least expected cost when costs are 0 and 1."""
+def likeliest_classes(P: np.ndarray) -> Decisions:
+    """The class of greatest probability: the decision of least expected cost for costs of 0 and 1."""
     codes = P.argmax(axis=1)
     return Decisions(codes, P[np.arange(len(P)), codes])
 
 
 def at_least(chosen: Decisions, threshold: float) -> Decisions:
-    """Reject what is less sure than the threshold."""
+    """Decisions of less confidence than the threshold, rejected."""
     return chosen._replace(codes=np.where(chosen.confidence < threshold, -1, chosen.codes))
 
 
@@ -131,7 +131,7 @@ def named(codes: np.ndarray, classes: np.ndarray, reject_label) -> np.ndarray:
 def incurred_cost(
     y, decisions, *, classes, cost=None, reject_cost=None, reject_label="auto", sample_weight=None
 ) -> float:
-    """What decisions did cost on average, now that the true classes are known.
+    """The mean cost of decisions, given the true classes.
 
     Parameters
     ----------
@@ -159,12 +159,12 @@ def incurred_cost(
     truth, decisions = checks.positions(y, classes), np.asarray(decisions)
     if decisions.shape != truth.shape:
         raise ValueError(
-            f"y has shape {truth.shape} but decisions {decisions.shape}; they must be of the same samples."
+            f"y has shape {truth.shape} but decisions {decisions.shape}; they must describe the same samples."
         )
     table = checks.costs(cost, classes)
     rejected = decisions == checks.reject_label_of(reject_label, classes)
     if rejected.any() and reject_cost is None:
-        raise ValueError(f"{rejected.sum()} samples were rejected; give reject_cost, what that costs.")
+        raise ValueError(f"{rejected.sum()} samples were rejected; give reject_cost, the cost of rejecting one.")
     weight = checks.sample_weights(sample_weight, len(truth))
     each = np.zeros(len(truth))
     if rejected.any():

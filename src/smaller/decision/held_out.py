@@ -25,7 +25,7 @@ class HeldOut(NamedTuple):
 
 
 def held_out(wrapper, inner, X, y, sample_weight, routed, cv, n_jobs) -> HeldOut:
-    """By cross-validation of the classifier innermost; or as they are, if that one is frozen.
+    """Held-out probabilities by cross-validation of the innermost classifier; of all samples if that is frozen.
 
     `inner` is the fitted estimator of `wrapper`, `routed` are the arguments with which it was fitted.
     """

@@ -93,9 +93,9 @@ class PriorShift(Wrapper):
 
     def _settings(self, classes: np.ndarray) -> dict[str, Any]:
         new = None if self.priors is None else checks.priors(self.priors, classes, "priors")
-        return {"priors_": new, "training_priors_": self._told_priors(classes), "estimate_": None, "shift_": None}
+        return {"priors_": new, "training_priors_": self._given_priors(classes), "estimate_": None, "shift_": None}
 
-    def _told_priors(self, classes: np.ndarray) -> np.ndarray | None:
+    def _given_priors(self, classes: np.ndarray) -> np.ndarray | None:
         given = self.training_priors
         if not isinstance(given, str):
             return checks.priors(given, classes, "training_priors", positive=True)
@@ -119,25 +119,25 @@ class PriorShift(Wrapper):
         return checks.priors(counts / counts.sum(), classes, "training_priors", positive=True)
 
     def _refuse_other_priors(self) -> None:
-        """Refuse to take the frequencies of y for the priors of a classifier that was trained at others."""
+        """Refuse training_priors="fit" for a classifier that was trained at other class frequencies than y has."""
         if isinstance(self.estimator, FrozenEstimator):
             raise ValueError(
-                "The estimator is frozen, so that y need not be what it was trained with; give training_priors, the "
-                'class frequencies of its own training data, or "uniform" if they were balanced.'
+                "The estimator is frozen, and y may differ from its training data; give training_priors, the class "
+                'frequencies of its training data, or "uniform" if they were balanced.'
             )
         parameters = self.estimator.get_params() if hasattr(self.estimator, "get_params") else {}
         weighted = [key for key, value in parameters.items() if key.endswith("class_weight") and value is not None]
         if weighted:
             raise ValueError(
-                f"The estimator has {weighted[0]}={parameters[weighted[0]]!r}, so that its probabilities are not at "
+                f"The estimator has {weighted[0]}={parameters[weighted[0]]!r}, so its probabilities do not belong to "
                 'the class frequencies of y; give training_priors, which are "uniform" for "balanced".'
             )
 
     def adapt(self, X):
         """Estimate the priors of unlabelled operational samples, and correct the probabilities for them from now on.
 
-        Each call starts anew from the training priors. A clone forgets what was learnt here, as it does the fit; to
-        keep it, give the parameter ``priors``.
+        Each call starts anew from the training priors. A clone does not keep the estimate; to keep it,
+        give it as the parameter ``priors``.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class PriorShift(Wrapper):
         """
         check_is_fitted(self)
         if self.priors is not None:
-            raise ValueError("PriorShift was given its priors; set priors=None and fit again to estimate them.")
+            raise ValueError("PriorShift has the parameter priors; set priors=None and fit again to estimate them.")
         P = self._raw(X)
         training, weight = self.training_priors_, np.ones(len(P))
         found = likeliest = estimated(P, training, weight, 0.0, self.algorithm)

@@ -1,4 +1,4 @@
-"""Rejecting: the samples that a classifier is least sure of are set aside."""
+"""Rejecting: samples of low confidence are rejected instead of decided."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import HasMethods, Interval
 from . import checks
 from .cost_sensitive import Rejectable
-from .costs import Decisions, at_least, most_probable
+from .costs import Decisions, at_least, likeliest_classes
 from .held_out import HeldOut, held_out
 from .prior_shift import prior_ratio
 from .rejection import curve, for_error, for_rate
@@ -136,14 +136,14 @@ class Rejecting(Rejectable):
         if len(given) != 1:
             raise ValueError(f"Rejecting needs exactly one of threshold, rate and error; got {given or 'none'}.")
         if self.guarantee is not None and self.error is None:
-            raise ValueError("guarantee goes with error: it tells how surely that error is kept to; give error.")
+            raise ValueError("guarantee is the probability with which error is kept; give error as well.")
         if self.threshold is not None and checks.number("threshold", self.threshold) > 1:
             raise ValueError(f"threshold={self.threshold} would reject every sample: no confidence is above 1.")
 
     def _calibrated(self, inner, sample: HeldOut) -> dict[str, Any]:
-        """The threshold that meets the aim on held-out samples, and what it does to them."""
+        """The threshold that meets rate or error on held-out samples, with its coverage and error there."""
         chosen = decisions_of(inner, sample.P)
-        # What is rejected inside is rejected whatever the threshold.
+        # Samples that the inner model rejects are rejected at every threshold.
         confidence = np.where(chosen.codes < 0, -np.inf, chosen.confidence)
         wrong = (chosen.codes != sample.codes).astype(np.float64)
         ratio = prior_ratio(inner)
@@ -192,6 +192,6 @@ class Rejecting(Rejectable):
 
 
 def decisions_of(model, P: np.ndarray) -> Decisions:
-    """What a fitted model decides on raw probabilities."""
+    """The decisions of a fitted model on raw probabilities."""
     within = thawed(model)
-    return within._decisions(P) if isinstance(within, Wrapper) else most_probable(P)
+    return within._decisions(P) if isinstance(within, Wrapper) else likeliest_classes(P)

@@ -1,4 +1,4 @@
-"""The reject option: which samples to set aside, at which threshold, and what is gained (Chow 1970)."""
+"""The reject option: thresholds of confidence, and the error of the samples accepted (Chow 1970)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from scipy.special import betaincinv
 
 from ..errors import RejectionWarning, warn
 from . import checks
-from .costs import least_cost, most_probable
+from .costs import least_cost, likeliest_classes
 
-COVERAGES = 100  # at which a guaranteed error is tested, if there are enough samples
-STARTS = 4  # of the sequences of tests; more are safer against an early mistake, fewer leave more risk to each
-ROUNDING = 1e-9  # so that 29 of 100 are not more than a fraction 0.29
+COVERAGES = 100  # number of coverages at which a guaranteed error is tested, if there are enough samples
+STARTS = 4  # sequences of tests; with more, one early failure matters less, but each has less of the risk
+ROUNDING = 1e-9  # of fractions: 29 of 100 must not count as more than 0.29
 
 
 class Threshold(NamedTuple):
-    """A least confidence, and what it does to the sample that it was chosen on.
+    """A least confidence, with its coverage and error on the sample that it was chosen on.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ def threshold_for_rate(P, rate: float, *, sample_weight=None) -> Threshold:
     """
     P = checks.probabilities(P)
     weight = checks.sample_weights(sample_weight, len(P))
-    return for_rate(most_probable(P).confidence, weight, checks.fraction("rate", rate))
+    return for_rate(likeliest_classes(P).confidence, weight, checks.fraction("rate", rate))
 
 
 def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sample_weight=None) -> Threshold:
@@ -132,7 +132,7 @@ def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sam
     classes : array-like of shape (n_classes,), default=None
         Labels of the columns of P; None is 0, 1, ...
     sample_weight : array-like of shape (n_samples,), default=None
-        A weight is a repetition.
+        A sample of weight 2 counts exactly like the same sample given twice.
 
     Returns
     -------
@@ -148,7 +148,7 @@ def threshold_for_error(P, y, error: float, *, guarantee=None, classes=None, sam
     """
     P = checks.probabilities(P)
     codes, weight = labelled(P, y, classes, sample_weight)
-    chosen = most_probable(P)
+    chosen = likeliest_classes(P)
     error = checks.fraction("error", error)
     return for_error(chosen.confidence, chosen.codes != codes, weight, error, guarantee)
 
@@ -183,7 +183,7 @@ def risk_coverage(P, y, *, cost=None, classes=None, sample_weight=None) -> RiskC
     P = checks.probabilities(P)
     codes, weight = labelled(P, y, classes, sample_weight)
     table = checks.costs(cost, checks.labels_of(classes, P.shape[1]))
-    chosen = most_probable(P) if cost is None else least_cost(P, table)
+    chosen = likeliest_classes(P) if cost is None else least_cost(P, table)
     return curve(chosen.confidence, table[codes, chosen.codes], weight)
 
 
@@ -214,7 +214,7 @@ def for_rate(confidence, weight, rate: float, loss=None) -> Threshold:
     if rate >= 1 or not len(points.coverage):
         return NOTHING
     enough = points.coverage >= 1.0 - rate - ROUNDING
-    # Where even all that can be accepted is too little, accept that.
+    # Where the inner model rejects more than the rate allows, accept all the others.
     return _threshold(points, int(np.argmax(enough)) if enough.any() else len(enough) - 1)
 
 
@@ -225,7 +225,7 @@ def for_error(confidence, wrong, weight, error: float, guarantee=None) -> Thresh
         return _guaranteed(points, weight.sum(), error, checks.fraction("guarantee", guarantee, (False, False)))
     enough = np.flatnonzero(points.risk <= error + ROUNDING)
     if not len(enough):
-        _tell_unreached(error, points.risk)
+        _warn_unreached(error, points.risk)
         return NOTHING
     return _threshold(points, int(enough[-1]))
 
@@ -240,12 +240,12 @@ def _guaranteed(points: RiskCoverage, total: float, error: float, guarantee: flo
     risk = (1.0 - guarantee) / STARTS
     tested = _coverages(points, total, error, risk)
     accepted = points.coverage[tested] * total
-    wrong = np.rint(points.risk[tested] * accepted * 1e6) / 1e6  # sums of weights, without their rounding
+    wrong = np.rint(points.risk[tested] * accepted * 1e6) / 1e6  # sums of weights, rounded to remove rounding errors
     right = accepted - wrong
     limit = np.where(right > ROUNDING, betaincinv(wrong + 1.0, np.maximum(right, ROUNDING), 1.0 - risk), 1.0)
     reached = _last_reached(limit <= error, accepted)
     if reached is None:
-        _tell_unreached(error, limit, f" with a guarantee of {guarantee:g}")
+        _warn_unreached(error, limit, f" with a guarantee of {guarantee:g}")
         return NOTHING
     at = int(tested[reached])
     found = _threshold(points, at)._replace(bound=float(limit[reached]))
@@ -279,10 +279,10 @@ def _threshold(points: RiskCoverage, at: int) -> Threshold:
     return Threshold(value, float(points.coverage[at]), float(points.risk[at]))
 
 
-def _tell_unreached(error: float, found: np.ndarray, how: str = "") -> None:
+def _warn_unreached(error: float, found: np.ndarray, how: str = "") -> None:
     least = f"the least found is {found.min():.3g}" if len(found) else "no sample can be accepted"
     warn(
-        f"No threshold keeps the error of accepted samples to {error:g}{how}: {least}, so that every sample will be "
+        f"No threshold keeps the error of accepted samples to {error:g}{how}: {least}, so every sample will be "
         "rejected; allow a greater error, or give more samples to choose the threshold on.",
         RejectionWarning,
     )

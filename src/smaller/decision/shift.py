@@ -91,7 +91,7 @@ def shift_priors(P, priors, training_priors, *, classes=None) -> np.ndarray:
 
 
 def shifted(P: np.ndarray, priors: np.ndarray, training_priors: np.ndarray) -> np.ndarray:
-    """`shift_priors` of what was checked; unchanged priors change nothing, not even the last digit."""
+    """`shift_priors` of checked arguments; equal priors return P itself, without rounding."""
     if np.array_equal(priors, training_priors):
         return P
     Q = P * (priors / training_priors)
@@ -130,10 +130,10 @@ def estimate_priors(
         Samples of known class to add, as many of each (a Dirichlet prior). At 0 a class may be found absent: its
         probability is then 0 everywhere, and the log-loss of a sample of it infinite.
     algorithm : {"newton", "em"}, default="newton"
-        "em" is that of Saerens et al. (2002), o_k <- o_k g_k, slow where a class is all but absent. "newton" adds to
-        each of its steps one of constrained Newton, and needs a dozen.
+        "em" is that of Saerens et al. (2002), o_k <- o_k g_k, slow where a class is nearly absent. "newton" follows
+        each EM step with a constrained Newton step, and needs about a dozen.
     tol : float, default=1e-8
-        Gap at which the estimate is done.
+        Gap at which the estimate ends.
     max_iter : int, default=None
         None is 100 for "newton" and 10000 for "em".
 
@@ -158,7 +158,7 @@ def estimate_priors(
 
 
 def estimated(P, training, weight, pseudo_count=0.0, algorithm="newton", tol=1e-8, max_iter=None) -> PriorEstimate:
-    """`estimate_priors` of what was checked."""
+    """`estimate_priors` of checked arguments."""
     choose("algorithm", algorithm, ALGORITHMS)
     step, iterations = ALGORITHMS[algorithm]
     Q, share = _with_known(P, weight, pseudo_count)
@@ -184,7 +184,7 @@ def estimated(P, training, weight, pseudo_count=0.0, algorithm="newton", tol=1e-
 
 
 def _with_known(P, weight, pseudo_count: float) -> tuple[np.ndarray, np.ndarray]:
-    """The samples and, if asked for, some of each class that are known to be of it; with their shares of the weight."""
+    """The samples, and with a pseudo_count samples of known class, with their shares of the total weight."""
     if not (np.isfinite(pseudo_count) and pseudo_count >= 0):
         raise ValueError(f"pseudo_count must be a finite number that is not negative; got {pseudo_count!r}.")
     K = P.shape[1] if pseudo_count else 0
@@ -207,7 +207,7 @@ def _em(Q, share, priors, g) -> np.ndarray:
 
 
 def _newton(Q, share, priors, g) -> np.ndarray:
-    """The step of EM, then the constrained Newton step from there, as far as it helps.
+    """An EM step, then a constrained Newton step from there with a line search.
 
     Minimises the quadratic model of -mean log(Q o) + sum_k o_k over o >= 0; there H o = g, so that it is
     o' H o / 2 - o' (2 g - 1), a non-negative least squares problem in the Cholesky factor of H. (With the sum
@@ -242,8 +242,8 @@ def shift_test(P, training_priors, *, classes=None, sample_weight=None) -> Shift
 
     The statistic 2 log L(estimated priors) / L(training priors) has, if they do not differ, asymptotically a chi-square
     distribution with n_classes - 1 degrees of freedom (Saerens et al. 2002). That assumes independent
-    samples, unchanged class densities, and *calibrated* probabilities: an overconfident classifier seems to see shifts
-    that are not there. Use probabilities of samples that it was not trained on.
+    samples, unchanged class densities, and *calibrated* probabilities: an overconfident classifier makes the test
+    report shifts that do not exist. Use probabilities of samples that it was not trained on.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ def shift_test(P, training_priors, *, classes=None, sample_weight=None) -> Shift
 
 
 def as_test(found: PriorEstimate) -> ShiftTest:
-    """The likelihood ratio test that an estimate amounts to."""
+    """The likelihood ratio test of an estimate."""
     statistic, dof = max(2.0 * found.log_likelihood_ratio, 0.0), len(found.priors) - 1
     return ShiftTest(statistic, dof, float(chdtrc(dof, statistic)), found.priors)
 

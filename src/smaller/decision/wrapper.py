@@ -1,7 +1,7 @@
-"""What the meta-estimators share: fit the classifier inside, pass on what it knows, decide on its probabilities.
+"""The base class of the meta-estimators: fit the classifier inside, and decide on its probabilities.
 
 Decisions are made in the order shift, cost, reject, so the wrappers nest as Rejecting(CostSensitive(PriorShift(...))).
-Each is a function of the *raw* probabilities, those of the classifier innermost: `_probabilities` maps them to the
+Each is a function of the *raw* probabilities, those of the innermost classifier: `_probabilities` maps them to the
 probabilities at the operational priors, `_decisions` to decisions.
 """
 
@@ -13,18 +13,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import (
-    MetadataRouter,
-    MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
-    process_routing,
-)
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from .._sklearn import fit_context
+from .._sklearn import fit_context, raise_for_params, routing_enabled
 from . import checks
-from .costs import Decisions, most_probable
+from .costs import Decisions, likeliest_classes
 
 ORDER = "decisions are made in the order shift, cost, reject, as in Rejecting(CostSensitive(PriorShift(classifier)))"
 
@@ -32,12 +26,12 @@ ORDER = "decisions are made in the order shift, cost, reject, as in Rejecting(Co
 class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier around another one that has predict_proba."""
 
-    _stage: ClassVar[int]  # place in the order of decisions; what is inside has a lower one
+    _stage: ClassVar[int]  # place in the order of decisions; the wrapper inside must have a lower one
     estimator: Any
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None, **params):
-        """Fit the classifier inside, and learn what the decisions need.
+        """Fit the classifier inside, and the thresholds or priors that the decisions need.
 
         Parameters
         ----------
@@ -46,9 +40,9 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Handed to the classifier inside, and used by what is learnt here.
+            Passed to the classifier inside, and used for thresholds and priors.
         **params
-            Handed to the classifier inside by metadata routing.
+            Passed to the classifier inside by metadata routing.
 
         Returns
         -------
@@ -79,12 +73,12 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return {}
 
     def _refuse_early(self, y, sample_weight) -> None:
-        """Refuse wrong parameters before the work starts, where y alone tells what the classes will be."""
+        """Refuse wrong parameters before the fit starts, where the classes follow from y alone."""
         if sample_weight is not None or is_frozen(self.estimator):
             return
         y = np.asarray(y)
         plain = y.dtype.kind in "biufU" or (y.dtype.kind == "O" and all(isinstance(label, str) for label in y.flat))
-        if not plain or y.ndim != 1:  # the classifier will say what it thinks of other labels
+        if not plain or y.ndim != 1:  # the classifier itself checks other kinds of labels
             return
         classes = np.unique(y)
         if len(classes) > 1:
@@ -111,7 +105,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def adapt(self, X):
         """Estimate the priors of unlabelled operational samples, and decide by them from now on.
 
-        Needs a :class:`PriorShift` inside. A clone forgets what was learnt here, as it does the fit.
+        Needs a :class:`PriorShift` inside. A clone does not keep the estimate.
 
         Parameters
         ----------
@@ -127,7 +121,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _raw(self, X) -> np.ndarray:
-        """Probabilities of the classifier innermost."""
+        """Probabilities of the innermost classifier."""
         inner = thawed(self.estimator_)
         return inner._raw(X) if isinstance(inner, Wrapper) else checks.probabilities(inner.predict_proba(X))
 
@@ -136,7 +130,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return inner._probabilities(P) if isinstance(inner, Wrapper) else P
 
     def _decisions(self, P: np.ndarray) -> Decisions:
-        return most_probable(self._probabilities(P))
+        return likeliest_classes(self._probabilities(P))
 
     # -- the contract
 
@@ -156,10 +150,10 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _routed(self, sample_weight, params) -> dict[str, Any]:
         """Arguments of fit that are for the classifier inside."""
-        if _routing_enabled():
+        if routing_enabled():
             given = params if sample_weight is None else {**params, "sample_weight": sample_weight}
             return dict(process_routing(self, "fit", **given).estimator.fit)
-        _raise_for_params(params, self, "fit")
+        raise_for_params(params, self, "fit")
         if sample_weight is None or isinstance(self.estimator, FrozenEstimator):
             return {}
         if not has_fit_parameter(self.estimator, "sample_weight"):
@@ -170,7 +164,7 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return {"sample_weight": sample_weight}
 
     def _refuse_misfits(self) -> None:
-        """Refuse what has no probabilities, and wrappers in the wrong order or hidden from each other."""
+        """Refuse classifiers without predict_proba, and wrappers in the wrong order or inside other estimators."""
         inner = thawed(self.estimator)
         if not hasattr(inner, "predict_proba"):
             raise ValueError(
@@ -183,9 +177,9 @@ class Wrapper(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 raise ValueError(f"{name} cannot be around {type(inner).__name__}: {ORDER}.")
             return
         last = innermost(inner)
-        if isinstance(last, Wrapper):  # its decisions, or the weights that its priors call for, would be lost
+        if isinstance(last, Wrapper):  # the outer wrapper would ignore its decisions and priors
             raise ValueError(
-                f"{name} cannot see the {type(last).__name__} through a {type(inner).__name__}; put the "
+                f"{name} cannot use the {type(last).__name__} inside a {type(inner).__name__}; put the "
                 f"{type(inner).__name__} innermost: {ORDER}."
             )
 
@@ -233,14 +227,14 @@ def adapt(model, X) -> Any:
 
 
 def thawed(model) -> Any:
-    """What a FrozenEstimator holds, or the model itself."""
+    """The estimator inside a FrozenEstimator, or the model itself."""
     while isinstance(model, FrozenEstimator):
         model = model.estimator
     return model
 
 
 def is_frozen(model) -> bool:
-    """Whether the classifier inside is a fitted one that stays as it is."""
+    """Whether the classifier inside is frozen: fitted already, and not fitted again."""
     while model is not None and not isinstance(model, FrozenEstimator):
         model = within(model)
     return model is not None

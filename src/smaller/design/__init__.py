@@ -1,4 +1,4 @@
-"""The design matrix Phi, known to solvers through a few operations and never asked what it holds."""
+"""The design matrix Phi: a few products, whatever the storage, so that solvers need not know the storage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns that are computed when they are asked for, a block at a time, and never all kept."""
+"""Columns that are computed when they are needed, a block at a time, and not kept."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ BLOCK_BYTES = 2**26
 
 
 class LazyDesign(Design):
-    """The columns of a function: ``columns(rows)`` returns those asked for, (n, len(rows)).
+    """The columns of a function: ``columns(indices)`` returns those of the indices, (n, len(indices)).
 
-    For kernels between more samples than a matrix of all pairs has room for; solvers that need few passes over all
-    columns, such as the sequential algorithm, can afford to compute them anew each time.
+    For kernels whose matrix does not fit in memory. Every pass computes the columns again, so this suits solvers with
+    few passes over all columns, such as the sequential algorithm.
     """
 
     centred = True
@@ -25,26 +25,26 @@ class LazyDesign(Design):
         super().__init__(n, d, intercept)
         self.columns = columns
 
-    def _blocks(self, rows: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
-        rows = np.arange(self.d) if rows is None else rows
+    def _blocks(self, columns: np.ndarray | None = None) -> Iterator[tuple[slice, np.ndarray]]:
+        columns = np.arange(self.d) if columns is None else columns
         step = max(1, BLOCK_BYTES // (8 * self.n))
-        for first in range(0, len(rows), step):
+        for first in range(0, len(columns), step):
             part = slice(first, first + step)
-            yield part, self.take(rows[part])
+            yield part, self.take(columns[part])
 
-    def take(self, rows: np.ndarray) -> np.ndarray:
+    def take(self, columns: np.ndarray) -> np.ndarray:
         """Some of the d columns, computed now."""
-        return np.asarray(self.columns(rows), dtype=np.float64)
+        return np.asarray(self.columns(columns), dtype=np.float64)
 
-    def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        W = W[: self.d] if rows is None else W[rows]
+    def _product(self, W: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        W = W[: self.d] if columns is None else W[columns]
         F = np.zeros((self.n, W.shape[1]), order="F")
-        for part, X in self._blocks(rows):
+        for part, X in self._blocks(columns):
             F += X @ W[part]
         return F
 
-    def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        blocks = [X.T @ R for _, X in self._blocks(rows)]
+    def _adjoint(self, R: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        blocks = [X.T @ R for _, X in self._blocks(columns)]
         return np.concatenate(blocks) if blocks else np.zeros((0, R.shape[1]))
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
@@ -68,7 +68,7 @@ class LazyDesign(Design):
             total[part] = np.square(X - center[part]).T @ omega
         return total
 
-    def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """The columns asked for, packed."""
-        packed, where = np.unique(rows, return_inverse=True)
+    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
+        """A packed copy of the columns asked for."""
+        packed, where = np.unique(columns, return_inverse=True)
         return (np.asfortranarray(self.take(packed)),), where

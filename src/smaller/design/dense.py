@@ -1,4 +1,4 @@
-"""A NumPy matrix of float64 or float32 in any memory order, not copied whole unless it is small and lies by rows."""
+"""A NumPy matrix of float64 or float32 in any memory order; only a small one by rows is copied whole."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from .. import _core
 from .base import Design
 
 BLOCK_BYTES = 2**23
-WHOLE_BYTES = 2**25  # of a matrix whose products are not worth their cutting into blocks
-CACHE_BYTES = 2**18  # what is read once and thrown away should not leave the cache
+WHOLE_BYTES = 2**25  # a matrix up to this size is multiplied at once, not in blocks
+CACHE_BYTES = 2**18  # size of temporary blocks, so that they stay in the cache
 
 
 class DenseDesign(Design):
@@ -26,7 +26,7 @@ class DenseDesign(Design):
 
     @cached_property
     def stored(self) -> tuple[np.ndarray] | None:
-        """The matrix, if its columns are contiguous; a copy whose columns are where that is no larger than a block."""
+        """The matrix if its columns are contiguous, else a copy by columns if that is no larger than a block."""
         small = self.X.nbytes <= BLOCK_BYTES
         return (np.asfortranarray(self.X),) if small or self.X.flags.f_contiguous else None
 
@@ -35,60 +35,60 @@ class DenseDesign(Design):
         """The matrix, in any memory order."""
         return (self.X,)
 
-    def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
+    def _blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, np.ndarray]]:
         """Blocks of samples in float64, of all columns or some."""
         if self.X.dtype == np.float64 and self.X.nbytes <= WHOLE_BYTES:
-            yield slice(None), self.X if rows is None else self.X[:, rows]
+            yield slice(None), self.X if columns is None else self.X[:, columns]
             return
-        step = max(1, BLOCK_BYTES // (8 * max(1, self.d if rows is None else len(rows))))
+        step = max(1, BLOCK_BYTES // (8 * max(1, self.d if columns is None else len(columns))))
         for first in range(0, self.n, step):
             part = slice(first, first + step)
             X = self.X[part]
-            yield part, (X if rows is None else X[:, rows]).astype(np.float64, copy=False)
+            yield part, (X if columns is None else X[:, columns]).astype(np.float64, copy=False)
 
-    def _product(self, W: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
-        W = W[: self.d] if rows is None else W[rows]
+    def _product(self, W: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        W = W[: self.d] if columns is None else W[columns]
         F = np.empty((self.n, W.shape[1]), order="F")
-        for part, X in self._blocks(rows):
+        for part, X in self._blocks(columns):
             F[part] = X @ W
         return F
 
-    def _adjoint(self, R: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    def _adjoint(self, R: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
         single = self.X.dtype != np.float64
-        if rows is None and (single or R.shape[1] > 1) and self.X.flags.f_contiguous:
+        if columns is None and (single or R.shape[1] > 1) and self.X.flags.f_contiguous:
             G = np.empty((self.d, R.shape[1]))
-            _core.pull(self.X, np.asfortranarray(R), G)  # BLAS is slow with so few columns, and wants one type
+            _core.pull(self.X, np.asfortranarray(R), G)  # BLAS is slow for few columns, and needs one dtype
             return G
-        return sum(X.T @ R[part] for part, X in self._blocks(rows))
+        return sum(X.T @ R[part] for part, X in self._blocks(columns))
 
     def _cross(self, omega: np.ndarray, left: np.ndarray | None, right: np.ndarray | None) -> np.ndarray:
-        # A block of rows at a time in float64 too: the weighted columns are a copy.
-        sizes = [self.d if rows is None else len(rows) for rows in (left, right)]
+        # Blocks of rows for float64 as well: the weighted columns are a copy.
+        sizes = [self.d if columns is None else len(columns) for columns in (left, right)]
         K, step = np.zeros(sizes), max(1, BLOCK_BYTES // (8 * max(1, *sizes)))
         for part in (slice(i, i + step) for i in range(0, self.n, step)):
             X = self._part(part, left)
             K += (X.T * omega[part]) @ (X if left is right else self._part(part, right))
         return K
 
-    def _part(self, part: slice, rows: np.ndarray | None) -> np.ndarray:
-        X = self.X[part] if rows is None else self.X[part][:, rows]
+    def _part(self, part: slice, columns: np.ndarray | None) -> np.ndarray:
+        X = self.X[part] if columns is None else self.X[part][:, columns]
         return X.astype(np.float64, copy=False)
 
-    def spread(self, omega: np.ndarray, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """C^T diag(omega) C; each block of rows is centred before it is multiplied, so that no digits are lost."""
-        K, root = np.zeros((len(rows), len(rows))), np.sqrt(omega)
-        step = max(1, BLOCK_BYTES // (8 * max(1, len(rows))))
+    def spread(self, omega: np.ndarray, center: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C; each block of rows is centred before it is multiplied, to avoid cancellation."""
+        K, root = np.zeros((len(columns), len(columns))), np.sqrt(omega)
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(columns))))
         for part in (slice(i, i + step) for i in range(0, self.n, step)):
-            C = (self.X[part][:, rows] - center) * root[part, None]
+            C = (self.X[part][:, columns] - center) * root[part, None]
             K += C.T @ C
         return K
 
-    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def outer(self, root: np.ndarray, center: np.ndarray, gamma: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """diag(root) C diag(gamma) C^T diag(root), a block of columns at a time."""
         B, scale = np.zeros((self.n, self.n)), np.sqrt(gamma)
         step = max(1, BLOCK_BYTES // (8 * max(1, self.n)))
-        for part in (slice(i, i + step) for i in range(0, len(rows), step)):
-            C = (self.X[:, rows[part]] - center[part]) * scale[part]
+        for part in (slice(i, i + step) for i in range(0, len(columns), step)):
+            C = (self.X[:, columns[part]] - center[part]) * scale[part]
             C *= root[:, None]
             B += C @ C.T
         return B
@@ -111,9 +111,9 @@ class DenseDesign(Design):
         step = max(8, CACHE_BYTES // (8 * max(1, self.d)))
         return [slice(first, first + step) for first in range(0, self.n, step)]
 
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Some of the d columns as a fresh float64 array."""
-        return self.X.T[rows].T.astype(np.float64, copy=False)
+    def take(self, columns: np.ndarray) -> np.ndarray:
+        """Some of the d columns as a new float64 array."""
+        return self.X.T[columns].T.astype(np.float64, copy=False)
 
     def squares(self, omega: np.ndarray, center: np.ndarray) -> np.ndarray:
         """sum_i omega_il (x_ij - center_j)^2, (d, L)."""
@@ -127,9 +127,9 @@ class DenseDesign(Design):
             total += D.T @ omega[part]
         return total
 
-    def storage(self, rows: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
+    def storage(self, columns: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
         """All columns where they are contiguous, else a packed copy of those asked for."""
         if self.stored is not None:
-            return self.stored, rows
-        packed, where = np.unique(rows, return_inverse=True)
+            return self.stored, columns
+        packed, where = np.unique(columns, return_inverse=True)
         return (self.X.T[packed].T,), where

@@ -1,7 +1,7 @@
 """A matrix on an accelerator, or wherever PyTorch or CuPy keep it: only scalars and small matrices leave the device.
 
-Weights, gradients and Gram matrices, small beside the data, are NumPy's, so that objectives and solvers treat them as
-ever; what has a row for each sample stays on the device. Products accumulate in float64 whatever X is stored in.
+Weights, gradients and Gram matrices, small beside the data, are NumPy's, so that objectives and solvers use them
+unchanged; arrays with a row for each sample stay on the device. Products accumulate in float64 whatever X is stored in.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .namespace import follow, host, namespace, on_device
 
 # Blocks are worked on in float64 one at a time: large enough to keep a device busy, small enough beside its memory.
 BLOCK_BYTES = 2**28
-LARGE_SYSTEM = 2000  # smaller matrices are factorised on the host before they would have arrived
+LARGE_SYSTEM = 2000  # smaller matrices are factorised on the host: the transfer would take longer
 
 
 class AcceleratedDesign(Design):
@@ -40,54 +40,54 @@ class AcceleratedDesign(Design):
         return self.xp.asarray(np.ascontiguousarray(a), dtype=dtype or self.xp.float64, device=self.X.device)
 
     def follow(self, a) -> Any:
-        """The numbers of a NumPy array beside X, in its precision."""
+        """A NumPy array copied to X's device, in the precision of X."""
         return follow(a, self.X)
 
     # -- products
 
     def _parts(self, width: int) -> list[slice]:
-        """Blocks of samples, of which so many columns take BLOCK_BYTES in float64."""
+        """Slices of samples; `width` columns of each take BLOCK_BYTES in float64."""
         step = max(1, BLOCK_BYTES // (8 * max(1, width)))
         return [slice(first, min(first + step, self.n)) for first in range(0, self.n, step)]
 
-    def _columns(self, rows: np.ndarray | None) -> Any:
-        if rows is None:
+    def _columns(self, columns: np.ndarray | None) -> Any:
+        if columns is None:
             return self.X
-        return self.xp.take(self.X, self.put(rows, self.xp.int64), axis=1)
+        return self.xp.take(self.X, self.put(columns, self.xp.int64), axis=1)
 
-    def _blocks(self, rows: np.ndarray | None) -> Iterator[tuple[slice, Any]]:
+    def _blocks(self, columns: np.ndarray | None) -> Iterator[tuple[slice, Any]]:
         """Blocks of samples in float64, of all columns or of some."""
-        X = self._columns(rows)
+        X = self._columns(columns)
         for part in self._parts(X.shape[1]):
             yield part, self.xp.astype(X[part, :], self.xp.float64, copy=False)
 
     def gathered(self, columns: np.ndarray) -> Iterator[tuple[slice, Any]]:
-        """Blocks of samples in float64, of columns of Phi in any order and as often as they are named."""
+        """Blocks of samples in float64, of columns of Phi in any order; a column may be named several times."""
         xp = self.xp
-        rows, place = np.unique(columns, return_inverse=True)
-        inner, where = rows[rows < self.d], self.put(place, xp.int64)
+        distinct, place = np.unique(columns, return_inverse=True)
+        inner, where = distinct[distinct < self.d], self.put(place, xp.int64)
         X = self._columns(inner)
         for part in self._parts(len(columns)):
             A = xp.astype(X[part, :], xp.float64, copy=False)
-            if len(inner) < len(rows):
+            if len(inner) < len(distinct):
                 A = xp.concat([A, xp.ones((A.shape[0], 1), dtype=A.dtype, device=A.device)], axis=1)
             yield part, xp.take(A, where, axis=1)
 
     def scores(self, W: np.ndarray) -> Any:
-        """Phi W on the device, (n, k) in float64; only columns with a weight are read where these are few."""
-        xp, rows = self.xp, np.flatnonzero(W[: self.d].any(axis=1))
-        chosen = rows if 4 * len(rows) < self.d else None
-        if not len(rows):
+        """Phi W on the device, (n, k) in float64; where few columns have a weight, only those are read."""
+        xp, columns = self.xp, np.flatnonzero(W[: self.d].any(axis=1))
+        chosen = columns if 4 * len(columns) < self.d else None
+        if not len(columns):
             F = xp.zeros((self.n, W.shape[1]), dtype=xp.float64, device=self.X.device)
         else:
             V = self.put(W[: self.d] if chosen is None else W[chosen])
             F = xp.concat([xp.matmul(X, V) for _, X in self._blocks(chosen)], axis=0)
         return F + self.put(W[self.d]) if self.intercept else F
 
-    def pull(self, R, rows: np.ndarray | None = None) -> np.ndarray:
-        """Phi^T R, all rows of it or the sorted ones asked for; R lies on the device, or comes from the host."""
+    def pull(self, R, columns: np.ndarray | None = None) -> np.ndarray:
+        """Phi^T R, all rows of it or those of some sorted columns; R is on the device or on the host."""
         R = self.put(R)
-        inner, ones = self._split(rows)
+        inner, ones = self._split(columns)
         d = self.d if inner is None else len(inner)
         G = np.zeros((d + ones, R.shape[1]))
         if d:
@@ -97,7 +97,7 @@ class AcceleratedDesign(Design):
         return G
 
     def cross(self, omega, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The sorted rows `left` and columns `right` of Phi^T diag(omega) Phi."""
+        """Phi[:, left]^T diag(omega) Phi[:, right]; both index arrays are sorted."""
         xp, omega = self.xp, self.put(omega)[:, None]
         (first, left_ones), (second, right_ones) = self._split(left), self._split(right)
         same = left is right or np.array_equal(left, right)
@@ -110,7 +110,7 @@ class AcceleratedDesign(Design):
         return host(total)
 
     def moments(self, s) -> Moments:
-        """Weighted moments of every column; those of the last weights are remembered."""
+        """Weighted moments of every column; those of the last two sets of weights are kept."""
         for known, moments in self._known:
             if known is s:
                 return moments
@@ -123,7 +123,7 @@ class AcceleratedDesign(Design):
         return moments
 
     def gauge(self, s) -> tuple[np.ndarray, np.ndarray]:
-        """Means and spreads of the columns as products in X's own precision give them: units to take steps in."""
+        """Means and spreads of the columns in X's own precision: the units of first-order steps."""
         for known, moments in self._known:
             if known is s:
                 return moments.mean[: self.d], moments.spread[: self.d]
@@ -145,9 +145,9 @@ class AcceleratedDesign(Design):
             spread = spread + xp.matmul(weight[:, part], xp.square(X - mean))
         return host(mean)[0], host(spread)[0], host(mass)[0]
 
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Some of the d columns, for the host."""
-        return host(self.xp.astype(self._columns(rows), self.xp.float64, copy=False))
+    def take(self, columns: np.ndarray) -> np.ndarray:
+        """Some of the d columns as a NumPy array."""
+        return host(self.xp.astype(self._columns(columns), self.xp.float64, copy=False))
 
     def squares(self, omega, center: np.ndarray) -> np.ndarray:
         """sum_i omega_il (x_ij - center_j)^2, (d, L)."""
@@ -155,21 +155,21 @@ class AcceleratedDesign(Design):
         parts = (self.xp.matmul(self.xp.square(X - center).T, omega[part, :]) for part, X in self._blocks(None))
         return host(sum(parts))
 
-    def spread(self, omega, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """C^T diag(omega) C, C = Phi[:, rows] - center."""
+    def spread(self, omega, center: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """C^T diag(omega) C, C = Phi[:, columns] - center."""
         omega, center = self.put(omega)[:, None], self.put(center)
         return host(
-            sum(self.xp.matmul(((X - center) * omega[part, :]).T, X - center) for part, X in self._blocks(rows))
+            sum(self.xp.matmul(((X - center) * omega[part, :]).T, X - center) for part, X in self._blocks(columns))
         )
 
-    def outer(self, root, center: np.ndarray, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """diag(root) C diag(gamma) C^T diag(root), C = Phi[:, rows] - center: (n, n)."""
-        C = self.xp.astype(self._columns(rows), self.xp.float64, copy=False) - self.put(center)
+    def outer(self, root, center: np.ndarray, gamma: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """diag(root) C diag(gamma) C^T diag(root), C = Phi[:, columns] - center: (n, n)."""
+        C = self.xp.astype(self._columns(columns), self.xp.float64, copy=False) - self.put(center)
         C = self.put(root)[:, None] * C
         return host(self.xp.matmul(C * self.put(gamma), C.T))
 
     def square(self, B: np.ndarray) -> np.ndarray:
-        """B^T B of a matrix on the host, multiplied on the device where that is worth the way."""
+        """B^T B of a matrix on the host, computed on the device where the matrix is large."""
         if B.shape[1] < LARGE_SYSTEM:
             return super().square(B)
         there = self.put(B)
@@ -195,14 +195,14 @@ class AcceleratedDesign(Design):
         if type(self.X).__module__.startswith("torch") and dtype == self.xp.float32:
             try:
                 from .triton_kernels import KernelGradient, fits
-            except ImportError:  # no Triton here
+            except ImportError:  # Triton is not installed
                 pass
             else:
                 if fits(self.X, Y.shape[1]):
                     return KernelGradient(self.X, Y, s, offset, reference)
         return LossGradient(self.xp, self.X, Y, s, offset, reference, dtype)
 
-    def storage(self, rows: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """The columns asked for, for kernels on the host."""
-        packed, where = np.unique(rows, return_inverse=True)
+    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
+        """A packed copy of the columns asked for, for kernels on the host."""
+        packed, where = np.unique(columns, return_inverse=True)
         return (np.asfortranarray(self.take(packed)),), where

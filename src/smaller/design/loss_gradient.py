@@ -1,14 +1,14 @@
-"""The gradient of the multinomial loss in one sweep over blocks of X: scores, probabilities, residuals, products.
+"""The gradient of the multinomial loss in one pass over blocks of X: scores, probabilities, residuals, products.
 
-What a first-order method asks for at every step; in the precision of X, sums over blocks in float64. On a CUDA device
-with Triton two kernels do it all at the rate of the memory (:mod:`smaller.design.kernels`).
+First-order methods need it at every step. Products are in the precision of X, sums over blocks in float64. On a CUDA
+device with Triton two kernels compute it at the speed of the memory (:mod:`smaller.design.triton_kernels`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-BLOCK_BYTES = {"cpu": 2**22}  # stays in a processor's cache
+BLOCK_BYTES = {"cpu": 2**22}  # fits in a processor's cache
 DEVICE_BYTES = 2**28
 
 

@@ -1,5 +1,4 @@
-"""Arrays that are not NumPy's: PyTorch tensors and CuPy arrays, through array-api-compat; nothing of it is imported
-before such an array comes."""
+"""Arrays of PyTorch and CuPy, through array-api-compat, which is imported when the first such array is given."""
 
 from __future__ import annotations
 
@@ -7,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-FOLLOWED = ("torch", "cupy", "array_api_strict")  # the last is what the tests check the standard with
+FOLLOWED = ("torch", "cupy", "array_api_strict")  # array_api_strict is for the tests
 
 
 def on_device(X) -> bool:
-    """Whether X is an array that a fit is to follow: of PyTorch, CuPy or array-api-strict, wherever it lies."""
+    """Whether X is an array of PyTorch, CuPy or array-api-strict, which a fit leaves on its device."""
     return type(X).__module__.partition(".")[0] in FOLLOWED and hasattr(X, "shape") and hasattr(X, "dtype")
 
 
@@ -33,7 +32,7 @@ def namespace(X) -> Any:
 
 
 def host(x) -> Any:
-    """The same values as a NumPy array; what is not on a device stays as it is."""
+    """The same values as a NumPy array; anything that is not on a device is returned as it is."""
     if not on_device(x):
         return x
     if _compat(x).is_torch_array(x):
@@ -44,14 +43,14 @@ def host(x) -> Any:
 
 
 def precision(X) -> Any:
-    """float32 for float32 and what holds less, float64 for float64 and whole numbers."""
+    """float32 for floats of at most 32 bits, float64 for float64 and integers."""
     xp = namespace(X)
     less = xp.isdtype(X.dtype, "real floating") and X.dtype != xp.float64
     return xp.float32 if less else xp.float64
 
 
 def follow(a, X) -> Any:
-    """The numbers of `a` beside X: NumPy's, or in the namespace, device and precision of X."""
+    """`a` in the namespace, on the device and in the precision of X; a NumPy array where X is one."""
     if not on_device(X):
         return host(a)
     xp = namespace(X)

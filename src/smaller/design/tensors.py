@@ -1,4 +1,4 @@
-"""Inputs and predictions that are not NumPy's: the checks and the few functions that models need of them."""
+"""Inputs and predictions in arrays of PyTorch and CuPy: checks, and the few functions that models need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK_BYTES = 2**28
 
 
 def checked_tensor(model, X, reset: bool) -> Any:
-    """X as scikit-learn would have it: a finite matrix of float64 or float32 with the number of columns seen in fit."""
+    """X checked as by scikit-learn: a finite matrix of float64 or float32 with the number of columns seen in fit."""
     xp, name = namespace(X), type(model).__name__
     if len(X.shape) != 2:
         raise ValueError(f"Expected 2D array, got {len(X.shape)}D array instead; X must be (n_samples, n_features).")
@@ -32,7 +32,7 @@ def checked_tensor(model, X, reset: bool) -> Any:
 
 
 def checked_targets(X, y, y_numeric: bool = False, multi_output: bool = False) -> Any:
-    """One target for each row of X; labels that are numbers go to X's device, where there are many to be sorted."""
+    """One target for each row of X; numeric labels go to X's device, where sorting is fast."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     n = X.shape[0]
@@ -49,7 +49,7 @@ def checked_targets(X, y, y_numeric: bool = False, multi_output: bool = False) -
 
 
 def all_finite(X) -> bool:
-    """Whether no entry is NaN or infinite; on a device, most often the sum tells."""
+    """Whether no entry is NaN or infinite; on a device the sum is checked first, and nearly always decides."""
     if not on_device(X):
         return bool(np.isfinite(X.data if issparse(X) else X).all())
     xp = namespace(X)
@@ -77,7 +77,7 @@ def _beside(a: np.ndarray, X) -> Any:
 
 
 def room(X) -> int | None:
-    """Free bytes where X lies, if that is known."""
+    """Free bytes on X's device, where that is known."""
     if type(X).__module__.startswith("torch") and X.is_cuda:
         import torch
 
@@ -86,7 +86,7 @@ def room(X) -> int | None:
 
 
 def kernel_values(kernel: str, X, centers, gamma: float, degree: float, coef0: float) -> Any:
-    """The kernels of :mod:`smaller.basis` between X and the centres, on the device; computed in float64, kept as X."""
+    """A kernel of :mod:`smaller.basis` between X and the centres, on the device: in float64, then in the dtype of X."""
     xp = namespace(X)
     C = xp.astype(centers, xp.float64)
     size = xp.sum(C * C, axis=1)[None, :]
@@ -112,7 +112,7 @@ def log_probabilities(F) -> Any:
 
 
 def most_probable(F, classes: np.ndarray) -> Any:
-    """The class of each row: beside F where the labels are numbers, else on the host."""
+    """The class of each row: on F's device where the labels are numbers, else on the host."""
     xp = namespace(F)
     codes = xp.astype(F > 0, xp.int64) if len(F.shape) == 1 else xp.argmax(F, axis=1)
     if classes.dtype.kind not in "biuf":

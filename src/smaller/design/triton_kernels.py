@@ -1,6 +1,6 @@
-"""The gradient of the multinomial loss by two CUDA kernels, each of which reads X once, at the rate of the memory.
+"""The gradient of the multinomial loss by two CUDA kernels, each of which reads X once, at the speed of the memory.
 
-The first makes scores, probabilities and residuals of a block of rows; the second the products of X with them. (One
+The first computes scores, probabilities and residuals of a block of rows; the second multiplies X with them. (One
 kernel for both, the second reading from the cache, was slower: its sums do not fit in registers.) The classes are the
 16 rows of the matrix instruction, so that X is read as it is stored. Products are those of float32 but for some last
 bits, each the sum of three of TF32's ("tf32x3"); plain "tf32" would round X and the weights to 11 bits. Sums are added
@@ -16,11 +16,11 @@ import triton
 import triton.language as tl
 
 MOST_CLASSES = 64
-CHUNK = 8  # tiles of rows that are summed before they join the rest
+CHUNK = 8  # tiles of rows that are summed before the sum joins the total
 
 
 class Cut(NamedTuple):
-    """How the work is cut: for each kernel rows and columns of a tile, warps and depth of the pipeline."""
+    """How the work is divided: for each kernel rows and columns of a tile, warps and depth of the pipeline."""
 
     scores: tuple[int, int, int, int] = (64, 64, 4, 4)
     products: tuple[int, int, int, int] = (32, 128, 4, 4)
@@ -72,7 +72,7 @@ def _products(
     X, R, G, n, size, D: tl.constexpr, STRIDE: tl.constexpr, KP: tl.constexpr, BM: tl.constexpr, BD: tl.constexpr,
     PRECISION: tl.constexpr, STAGES: tl.constexpr, CHUNK: tl.constexpr,
 ):  # fmt: skip
-    """R X over every so-many-th chunk of rows, for some columns: (classes, columns)."""
+    """R X for some columns, over every `parts`-th chunk of rows: (classes, columns)."""
     classes = tl.arange(0, KP)
     columns = tl.program_id(0) * BD + tl.arange(0, BD)
     part, parts = tl.program_id(1), tl.num_programs(1)
@@ -91,7 +91,7 @@ def _products(
 
 
 class KernelGradient:
-    """(W, b) -> Phi^T R and the sums of R, as :class:`smaller.design.gradient.LossGradient` has them."""
+    """(W, b) -> Phi^T R and the sums of R, as :class:`smaller.design.loss_gradient.LossGradient` has them."""
 
     def __init__(self, X, Y, s, offset, reference: bool, cut: Cut | None = None):
         self.X, self.k, self.reference, self.cut = X, Y.shape[1], reference, cut or Cut()

@@ -1,7 +1,8 @@
 """Fitted models for other programs: an ONNX graph, or a C header without dependencies.
 
-Both are written from one plan (``smaller.export.plan``): which columns were kept, their weights, and what becomes of
-the scores. They compute in double precision what ``predict``, ``predict_proba`` and ``predict(return_std=True)`` do.
+Both are written from one plan (``smaller.export.plan``): the columns kept, their weights, and the link from
+scores to predictions. They compute in double precision what ``predict``, ``predict_proba`` and
+``predict(return_std=True)`` return.
 """
 
 from __future__ import annotations

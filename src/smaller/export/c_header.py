@@ -1,4 +1,4 @@
-"""A plan as a C header: plain C99 that is C++ too, without a library beyond the mathematics of the standard."""
+"""A plan as a C header: C99 that compiles as C++ too, and needs math.h alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def to_c(model, name: str = "model", *, names=None, scaling=None) -> str:
     It needs ``math.h`` alone, allocates nothing and keeps no state. For a classifier it has ::
 
         int NAME_predict(const double *x, double *probabilities);     /* the position of the class */
-        const char *const NAME_classes[NAME_CLASSES];                 /* what the classes are called */
+        const char *const NAME_classes[NAME_CLASSES];                 /* names of the classes */
 
     and for a regressor ``void NAME_predict(const double *x, double *mean, double *standard_deviation)``. ``x`` are the
-    NAME_INPUTS inputs of one sample; results that are not wanted may be NULL.
+    NAME_INPUTS inputs of one sample; results that are not needed may be NULL.
 
     Parameters
     ----------
     model : estimator
         As in :func:`to_onnx`.
     name : str, default="model"
-        What all names in the header begin with.
+        Prefix of all names in the header.
     names : sequence of str, default=None
         Names of the inputs, for the comment; by default those seen in fit.
     scaling : dict, default=None
@@ -49,7 +49,7 @@ def to_c(model, name: str = "model", *, names=None, scaling=None) -> str:
     True
     """
     if not IDENTIFIER.fullmatch(name):
-        raise ValueError(f"name must be a word that C takes for a name, such as 'my_model'; got {name!r}.")
+        raise ValueError(f"name must be an identifier of C, such as 'my_model'; got {name!r}.")
     plan = plan_of(model, names, scaling)
     parts = [_opening(plan), *_numbers(plan), *_functions(plan), CLOSING]
     return "\n".join(parts).replace("NAME", name).replace("GUARD", f"{name.upper()}_H")
@@ -108,7 +108,7 @@ def _numbers(plan: Plan) -> list[str]:
 
 
 def _array(name: str, values: np.ndarray, kind: str = "double") -> str:
-    """An array of C; its numbers are told to the last bit."""
+    """A C array, with every number written to the last bit."""
     sides = "".join(f"[{side}]" for side in values.shape)
     return f"static const {kind} NAME_{name}{sides} = {_braces(values)};\n"
 

@@ -14,7 +14,7 @@ from ..errors import choose
 from .plan import AGAINST_REST, IDENTITY, LOGISTIC, PAIRWISE, PROBIT, Plan, Products, plan_of
 
 EXTRA = 'ONNX needs the package onnx; install it with: pip install "smaller[export]"'
-OPSET, FORMAT = 17, 8  # of the operators, and of the file: old enough for the runtimes in use
+OPSET, FORMAT = 17, 8  # versions of the operators and of the file, which current runtimes read
 TYPES = {"float64": "DOUBLE", "float32": "FLOAT"}
 HALFWAY, TERMS = 3.75, 40  # of the series for the normal distribution function (Shepherd and Laframboise 1981)
 

@@ -1,12 +1,13 @@
-"""The plan of a fitted model: all that a prediction needs, and nothing else.
+"""The plan of a fitted model: the numbers that a prediction needs.
 
     phi = basis((x - shift) / scale)                           the columns that were kept, (q,)
     f_k = w_k . phi + b_k                                      scores
-    v_k = (phi - c_k, 1)^T S_k (phi - c_k, 1)                  their variances, where the model knows them
+    v_k = (phi - c_k, 1)^T S_k (phi - c_k, 1)                  their variances, where the model has them
 
-Regression predicts f with a variance of noise + v. Classification divides f by sqrt(1 + moderation v), makes logarithms
-of unnormalised probabilities of it by its link, and takes their softmax. The link "pairwise-softmax" divides the
-differences between the scores of two classes instead; v are then their variances, for the pairs (0, 1), (0, 2), ...
+Regression predicts f with a variance of noise + v. Classification divides f by sqrt(1 + moderation v), turns the
+result into logarithms of unnormalised probabilities by its link, and takes their softmax. The link "pairwise-softmax"
+divides the differences between the scores of two classes instead; v are then their variances, for the pairs (0, 1),
+(0, 2), ...
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ class Similarities(NamedTuple):
     coef0: float = 0.0
 
 
-class Spread(NamedTuple):
-    """How sure the model is of its scores: one matrix for all of them, one for each, or one for each two classes."""
+class ScoreCovariance(NamedTuple):
+    """Covariance of the weights: one matrix for all scores, one for each, or one for each pair of classes."""
 
     center: np.ndarray  # (b, q)
     covariance: np.ndarray  # (b, q + 1, q + 1), the last row and column the intercept's
 
 
-# What becomes of the scores; each name is a function of both writers.
+# Links from scores to predictions; both writers implement each of them.
 IDENTITY, LOGISTIC, SOFTMAX, AGAINST_REST, PROBIT = "identity", "logistic", "softmax", "against-rest", "probit"
 PAIRWISE = "pairwise-softmax"
 
@@ -67,7 +68,7 @@ class Plan(NamedTuple):
     weights: np.ndarray  # (k, q)
     intercept: np.ndarray  # (k,)
     link: str
-    spread: Spread | None = None
+    spread: ScoreCovariance | None = None
     moderation: float = 0.0
     noise: float | None = None  # of a regression
     classes: np.ndarray | None = None
@@ -135,12 +136,12 @@ def _unsupported(model) -> str:
     name = type(model).__name__
     if hasattr(model, "estimator_") or hasattr(model, "estimator"):
         return (
-            f"{name} is a way to decide, not a model: export the classifier inside, its estimator_, and decide by its "
-            "probabilities where they are used."
+            f"{name} makes decisions with the probabilities of a model; export the classifier inside, its "
+            "estimator_, and make the decisions where the probabilities are used."
         )
     return (
-        f"{name} cannot be exported; what can are the linear and kernel models of smaller: SMLR, SMLRCV, RMLR, SBMLR, "
-        "RVMClassifier, JeffreysClassifier, TypeIIClassifier, and the regressors."
+        f"{name} cannot be exported; the models that can are the linear and kernel models of smaller: SMLR, "
+        "SMLRCV, RMLR, SBMLR, RVMClassifier, JeffreysClassifier, TypeIIClassifier, and the regressors."
     )
 
 
@@ -154,7 +155,7 @@ def _basis(model) -> Products | Similarities:
         return _products(basis, support)
     if not isinstance(basis, Kernel) or callable(basis.kernel):
         what = "a kernel function of your own" if isinstance(basis, Kernel) else f"the basis {type(basis).__name__}"
-        raise ValueError(f"{what} is code of Python, which cannot be exported; use one of the named kernels.")
+        raise ValueError(f"{what} is Python code, which cannot be exported; use one of the named kernels.")
     centers = basis.centers_[support]
     centers = np.asarray(centers.toarray() if sparse.issparse(centers) else centers, dtype=np.float64)
     if basis.kernel == "rbf":
@@ -174,7 +175,7 @@ def _products(basis: Polynomial, support: np.ndarray) -> Products:
     return Products(factors)
 
 
-# -- what each kind of model does with its scores
+# -- link and covariance of each kind of model
 
 
 def _multinomial(model) -> dict[str, Any]:
@@ -188,13 +189,13 @@ def _relevance(model) -> dict[str, Any]:
     if not model.moderate:
         return found
     if model.joint_covariance_.ndim == 2:
-        spread = Spread(model.center_[None], _pair_covariances(model, k, q))
+        spread = ScoreCovariance(model.center_[None], _pair_covariances(model, k, q))
         return {"link": PAIRWISE, "spread": spread, "moderation": np.pi / 8}
     covariance = np.zeros((k, q + 1, q + 1))
     size = model.joint_covariance_.shape[1]
     covariance[:, :size, :size] = model.joint_covariance_
-    spread = Spread(model.center_[None], covariance)
-    # A softmax of a model file that has no covariances between classes divides its scores one by one.
+    spread = ScoreCovariance(model.center_[None], covariance)
+    # Files of 0.1 have no covariances between classes: each score of the softmax is divided by itself alone.
     grown = 1.0 if k == 1 or apart else (k / (k - 1)) ** 2
     return {**found, "spread": spread, "moderation": float(np.pi / 8 * grown)}
 
@@ -212,14 +213,14 @@ def _pair_covariances(model, k: int, q: int) -> np.ndarray:
 
 
 def _jeffreys(model) -> dict[str, Any]:
-    spread = Spread(model.center_, _with_level(model.covariance_, model.center_variance_))
+    spread = ScoreCovariance(model.center_, _with_level(model.covariance_, model.center_variance_))
     return {"link": PROBIT, "spread": spread, "moderation": 1.0}
 
 
 def _regression(model) -> dict[str, Any]:
     model._check_intervals()
     covariance = _with_level(model.covariance_[None], np.array([model.center_variance_]))
-    return {"link": IDENTITY, "spread": Spread(model.center_[None], covariance), "noise": float(model.noise_)}
+    return {"link": IDENTITY, "spread": ScoreCovariance(model.center_[None], covariance), "noise": float(model.noise_)}
 
 
 def _with_level(blocks: np.ndarray, level: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Numbers with normal noise."""
+"""The Gaussian likelihood: numbers with normal noise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Gaussian:
 
     @property
     def bound(self) -> float:
-        """1 / noise, everywhere."""
+        """The second derivative of a sample's loss, 1 / noise."""
         return 1.0 / self.noise
 
     def fit(self, F: np.ndarray, Y: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -26,7 +26,7 @@ class Gaussian:
         return F, D / self.noise, float(s @ (D * D).sum(axis=1)) / (2 * self.noise)
 
     def curvature(self, P: np.ndarray, s: np.ndarray, left: int, right: int) -> np.ndarray:
-        """s / noise on the diagonal: the columns do not meet."""
+        """s / noise on the diagonal and 0 elsewhere: the columns of scores are independent."""
         return s / self.noise if left == right else np.zeros_like(s)
 
     def curve(self, P: np.ndarray, s: np.ndarray, E: np.ndarray) -> np.ndarray:

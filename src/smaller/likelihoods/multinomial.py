@@ -1,4 +1,4 @@
-"""Class labels: the softmax of the scores."""
+"""The multinomial likelihood: class labels with the softmax of the scores."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Multinomial:
 
 
 def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:
-    """Columns of the classes that have one: all of them, all but the last, or the second of two."""
+    """Class indicators, (n, k): of all m classes, of all but the last, or of the second of two."""
     labelled = np.arange(k) if m > 2 else np.array([1])
     if on_device(codes):
         return codes[:, None] == namespace(codes).asarray(labelled, dtype=codes.dtype, device=codes.device)[None, :]

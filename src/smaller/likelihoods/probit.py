@@ -1,18 +1,18 @@
-"""Two classes: the normal distribution function of the score."""
+"""The probit likelihood: two classes with the normal distribution function of the score."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-FAR = -100.0  # a signed score of the probit likelihood below which its series is more exact than its formula
+FAR = -100.0  # signed score below which the asymptotic series is more accurate than the formula
 
 
 class Probit:
     """-log p(Y | F) = -sum_i s_i log Phi(t_i F_i), t = 2 Y - 1, Phi the normal distribution function; k = 1.
 
-    What it calls P are the signed scores t F. With a latent z = F + normal noise of variance 1, of which only the sign
-    is seen, E[z | Y] = F - residual: the complete data of Figueiredo (2003), whose curvature 1 bounds this one's.
+    P holds the signed scores t F. With a latent z = F + normal noise of variance 1, of which only the sign is observed,
+    E[z | Y] = F - residual. These are the complete data of Figueiredo (2003), whose curvature 1 bounds the loss's.
     """
 
     noise = 1.0

@@ -124,7 +124,7 @@ def whole(low: int, needed: bool = True) -> Rule:
     )
 
 
-def number(low: float = -math.inf, *, finite: bool = True, above: bool = False, needed: bool = True) -> Rule:
+def real(low: float = -math.inf, *, finite: bool = True, above: bool = False, needed: bool = True) -> Rule:
     """A single number, not NaN."""
     words = ("a finite number" if finite else "a number") + _limit(low, above)
 
@@ -329,7 +329,7 @@ BASIS_INPUTS: dict[type, Callable[[Any, int], bool]] = {
     GatedKernel: lambda basis, p: basis.centers_.shape[1] == p,
 }
 
-POSITIVE_NUMBER = number(0.0, above=True)
+POSITIVE_NUMBER = real(0.0, above=True)
 CLASSES = one_of("an array of at least two different labels", _labels)
 ESTIMATOR = one_of("a model", lambda value: isinstance(value, BaseEstimator))
 MULTICLASS = one_of("'multinomial' or 'ovr'", lambda value: value in ("multinomial", "ovr"))
@@ -361,10 +361,10 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     ClassificationModel: {"classes_": CLASSES},
     RegressionModel: {
-        "noise_": number(0.0),
+        "noise_": real(0.0),
         "covariance_": _covariance(("kept", "kept")),
         "center_": numbers(("kept",)),
-        "center_variance_": number(0.0),
+        "center_variance_": real(0.0),
     },
     VarianceModel: {"support_": KEPT_BY_VARIANCE, "gamma_": numbers(("columns",), low=0.0)},
     JeffreysClassifier: {
@@ -402,7 +402,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "reject_cost_": _or_none(numbers(("classes",), low=0.0)),
         "reject_label_": _or_none(LABEL),
     },
-    Rejecting: {"threshold_": number(finite=False), "reject_label_": LABEL},
+    Rejecting: {"threshold_": real(finite=False), "reject_label_": LABEL},
     EvidenceSearch: {
         "estimator": ESTIMATOR,
         "n_features_in_": whole(1),
@@ -419,8 +419,8 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     Kernel: {
         "kernel": one_of(f"one of {', '.join(map(repr, KERNELS))}", lambda value: value in KERNELS),
-        "degree": Rule(lambda _: "a number of at least 1", _of_polynomial(number(1.0))),
-        "coef0": Rule(lambda _: "a finite number", _of_polynomial(number())),
+        "degree": Rule(lambda _: "a number of at least 1", _of_polynomial(real(1.0))),
+        "coef0": Rule(lambda _: "a finite number", _of_polynomial(real())),
         "gamma_": POSITIVE_NUMBER,
         "n_columns_": whole(1),
         "center_index_": PLACES,

@@ -1,11 +1,11 @@
 """Priors: functions of the weights alone, as negative log densities without their constants.
 
-The first part's are separable and convex, sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], and known to the objective
-through two arrays of strengths. A penalty factor multiplies the strength of a coefficient; 0 frees it.
+The priors of :mod:`smaller.priors.l1` are separable and convex, sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ]. The
+objective uses their two arrays of strengths. A penalty factor multiplies the strength of a weight; 0 frees the weight.
 
-:class:`Mixture` and its kin are scale mixtures of normals, 1/2 sum_j h(w_j^2) with h concave: a weight is normal given
-a variance of its own, and the variance that goes with a weight is 1 / h'(w^2). They are known through that rule. Those
-of the last part are the same for Type I estimation, where h and its derivative are all that is asked for.
+:class:`Mixture` and its subclasses are scale mixtures of normals, 1/2 sum_j h(w_j^2) with h concave: a weight is normal
+given its own variance, and the variance that belongs to a weight is 1 / h'(w^2). The priors of Type I estimation
+(``Power``, ``Jeffreys``, ``Student``) are defined by h and its derivative alone.
 """
 
 from .l1 import ElasticNet, Laplace, Normal

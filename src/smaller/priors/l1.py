@@ -1,4 +1,4 @@
-"""Convex priors that are separable: Laplace, normal, and both at once."""
+"""Convex separable priors: Laplace, normal, and the elastic net, their product."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ElasticNet:
         self.scale = None if scale is None else np.asarray(scale, dtype=float)
 
     def strengths(self, d: int, k: int, free_rows: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """l1 and l2 of every weight, (d + free_rows, k); the last rows are free."""
+        """l1 and l2 of every weight, (d + free_rows, k); the last ``free_rows`` rows have no penalty."""
         c = 1.0 if self.factor is None else self.factor.reshape(d, -1)
         unit = 1.0 if self.scale is None else self.scale.reshape(d, 1)
         l1, l2 = np.zeros((d + free_rows, k)), np.zeros((d + free_rows, k))

@@ -26,7 +26,7 @@ class Mixture:
         self.scale = None if scale is None else np.asarray(scale, dtype=float)
 
     def units(self, rows: np.ndarray) -> np.ndarray:
-        """What turns these weights into units of the prior."""
+        """Factors that convert these weights to the units of the prior."""
         return np.ones(len(rows)) if self.scale is None else self.scale[rows]
 
     def h(self, z: np.ndarray) -> np.ndarray:
@@ -55,7 +55,7 @@ class LaplaceMixture(Mixture):
         return np.sqrt(z) / self.lam
 
     def bend(self, z: np.ndarray) -> np.ndarray:
-        """0: the penalty is straight."""
+        """0: the penalty is linear in |w|."""
         return np.zeros_like(z)
 
 
@@ -71,14 +71,14 @@ class JeffreysMixture(Mixture):
         return z
 
     def bend(self, z: np.ndarray) -> np.ndarray:
-        """-1: as curved as the normal prior, the other way."""
+        """-1: the curvature of the normal prior with the opposite sign."""
         return -np.ones_like(z)
 
 
 class Power:
     """g(x) = |x|^p: h(z) = z^(p/2). Laplace is p = 1, Gaussian p = 2; the smaller p, the sparser.
 
-    The priors from here on are known through p(x) = exp(-g(x)/2), g(x) = h(x^2), with h concave and increasing (Wipf &
+    This prior and those below are defined by p(x) = exp(-g(x)/2), g(x) = h(x^2), with h concave and increasing (Wipf &
     Wu 2012, eq. 2): ``h(z)`` and its derivative ``slope(z)``. Each is a maximum over normal densities of variance
     gamma, reached at gamma = 1 / h'(x^2).
     """
@@ -161,7 +161,7 @@ def as_scale_mixture(prior):
 
 
 class InUnits:
-    """A prior of weights that are counted in another unit: h(unit^2 z)."""
+    """A prior on weights that are measured in another unit: h(unit^2 z)."""
 
     def __init__(self, prior: Any, unit: float):
         self.prior, self.square = prior, unit**2
@@ -181,11 +181,11 @@ def is_laplace(prior: Any) -> bool:
 
 
 def degree(prior: Any) -> float | None:
-    """The p with which h(c^2 z) = c^p h(z) or, for p = 0, h(z) + log c^2; None of a prior with a unit of its own."""
+    """The p with which h(c^2 z) = c^p h(z) or, for p = 0, h(z) + log c^2; None for a prior that has a unit."""
     return prior.p if isinstance(prior, Power) else 0.0 if isinstance(prior, Jeffreys) else None
 
 
-GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is looked at, and what rounding does to it
+GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is checked; tolerance for rounding
 
 
 def conjugate_point(prior: Any, gamma: np.ndarray) -> np.ndarray:

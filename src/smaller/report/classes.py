@@ -17,12 +17,12 @@ POINTS = 200  # of the risk-coverage curve
 NUMBERS = 60_000  # probabilities that travel with the page
 
 
-def facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
+def class_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
     """What a report says of predicted classes."""
     P = np.asarray(model.predict_proba(X))
     codes = bounds.admission.label_positions(inner, y)
     seen, test = _test_set(inner, X, y)
-    seen = seen or was_fitted_on(inner, X, codes)
+    seen = seen or classifier_was_fitted_on(inner, X, codes)
     counts = np.bincount(codes, minlength=len(inner.classes_))
     return {
         "data": {
@@ -87,7 +87,7 @@ def _test_set(inner, X, y) -> tuple[bool, dict[str, Any]]:
         return "fitted on this very sample" in str(error), {"reason": str(error)}
 
 
-def was_fitted_on(inner, X, codes: np.ndarray) -> bool:
+def classifier_was_fitted_on(inner, X, codes: np.ndarray) -> bool:
     """Whether these are the training samples of a model that the bound cannot tell it of.
 
     A free intercept leaves residuals that sum to 0. Models without one, or with weights, are not recognised.

@@ -13,13 +13,14 @@ from scipy import sparse
 from .._version import __version__
 from ..models.selector import input_names
 from ..tuning.ranking import CLASSIFICATION, REGRESSION
-from . import classes, numbers
 from .certificate import certificate
+from .classes import class_facts
 from .kept import kept
+from .numbers import number_facts
 from .paths import path_facts
 
 INSIDE = ("best_estimator_", "estimator_", "estimator")  # where meta-estimators have their model
-OF_TASK = {CLASSIFICATION: classes.facts, REGRESSION: numbers.facts}
+OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
 SEEN = "These are the samples that the model was fitted on: every figure here is better than it will be on new ones."
 
 

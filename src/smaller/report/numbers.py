@@ -16,7 +16,7 @@ POINTS = 2_000  # samples in the pictures
 STEPS = 200  # of the curve of the surest samples
 
 
-def facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
+def number_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
     """What a report says of predicted numbers."""
     if np.ndim(inner.intercept_):
         raise ValueError("A report is about one target, and the model has several; fit one model for each.")
@@ -26,7 +26,7 @@ def facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
     mean, deviation = mean_and_deviation(model, X)
     if len(mean) != len(y):
         raise ValueError(f"X has {len(mean)} rows but y has {len(y)}; they must describe the same samples.")
-    seen = was_fitted_on(inner, X, y)
+    seen = regressor_was_fitted_on(inner, X, y)
     spread = {"mean": y.mean(), "deviation": y.std(), "least": y.min(), "greatest": y.max()}
     return {
         "data": {"target": {key: float(value) for key, value in spread.items()}, "training_sample": seen},
@@ -38,7 +38,7 @@ def facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
     }
 
 
-def was_fitted_on(inner, X, y: np.ndarray) -> bool:
+def regressor_was_fitted_on(inner, X, y: np.ndarray) -> bool:
     """Whether these are the training samples: their means are those the model knows.
 
     About the means of the columns kept, a free intercept leaves residuals whose mean is 0. A model without an

@@ -1,1 +1,1 @@
-"""Where the samples are: on a device, or in the blocks of a Dask collection; in memory they are plain arrays."""
+"""Objectives of samples that are not in memory: on a device, or in the blocks of a Dask collection."""

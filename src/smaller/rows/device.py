@@ -1,7 +1,7 @@
-"""Likelihood and posterior of class labels on a device: what has a row for each sample never leaves it.
+"""Likelihood and posterior of class labels on a device: arrays with a row for each sample stay there.
 
-The mathematics is that of :mod:`smaller.likelihoods` and :mod:`smaller.objective`, in float64, so that certificates
-mean the same; weights, gradients and KKT residuals are NumPy's.
+The formulas are those of :mod:`smaller.likelihoods` and :mod:`smaller.objective`, in float64, so that certificates mean
+the same. Weights, gradients and KKT residuals are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AcceleratedMultinomial(Multinomial):
         own = xp.sum(Y * F, axis=1)
         loss = xp.sum(s * (xp.log(total)[:, 0] + top[:, 0] - own))
         P = P / total
-        # The residual of the own class is the sum of the other probabilities, without cancellation.
+        # The residual of the true class is the sum of the other probabilities, which avoids cancellation.
         others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
         others = others + xp.exp(-top) / total if self.reference else others
         return P, (1 - Y) * P - Y * others, float(loss)
@@ -73,7 +73,7 @@ class AcceleratedPosterior(Posterior):
         self._last = []
 
     def start(self) -> np.ndarray:
-        """Weights of zero, with intercepts that take out the mean of the offset."""
+        """Weights of zero, with intercepts that cancel the mean of the offset."""
         W = np.zeros(self.shape)
         if self.design.intercept and self.offset is not None:
             W[-1] = -host(self.design.xp.sum(self.s[:, None] * self.offset, axis=0)) / self.total

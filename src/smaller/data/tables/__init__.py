@@ -1,8 +1,8 @@
 """Tables in files as the inputs of models: CSV, Parquet and Feather by columns, NPZ and LIBSVM as matrices.
 
-A file with columns is read twice in portions: once to learn what its columns are, once to fill an array that was
-allocated at its final size. How columns became inputs (:class:`Columns`) is kept with a model, so that new files are
-read alike.
+A file with columns is read twice in portions: once to find the kinds of its columns, once to fill an array of the
+final size. How columns became inputs (:class:`Columns`) is kept with a model, so that new files
+are read in the same way.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .matrices import libsvm, npz
 
 
 def read_table(path, **wanted: Any) -> Table:
-    """Read a file; its kind is told by the ending of its name.
+    """Read a file; the ending of its name gives its format.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read_table(path, **wanted: Any) -> Table:
     ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if ending not in READERS:
         known = ", ".join(f".{name}" for name in READERS)
-        raise ValueError(f"{path} has an ending that is not known; known are {known}, the first two also with .gz.")
+        raise ValueError(f"{path} has an unknown ending; known are {known}, the first two also with .gz.")
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}.")
     return READERS[ending](path, Reading(**wanted))

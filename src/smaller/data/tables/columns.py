@@ -1,4 +1,4 @@
-"""How columns become inputs, and the target becomes labels."""
+"""How the columns of a table become inputs, and the target becomes labels."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Columns:
     categories : dict
         The texts of each column of text. Two of them become one input, more of them one input each.
     fill : dict
-        What stands for a missing value: a number, or a text.
+        The value that replaces a missing one: a number, or a text.
     target : str or None
     commas : list of str
         Columns whose numbers have a decimal comma.
     missing : dict
-        For columns of numbers, the texts that stand for a missing value beside the usual words.
+        For columns of numbers, further texts that mean a missing value.
     remarks : dict
         What a column was read as, in words, where its values do not show it; also of columns that were left out.
     """
@@ -54,13 +54,13 @@ class Columns:
         return found
 
     def numbers(self, column) -> np.ndarray:
-        """A column of numbers from a file, words for a missing value being NaN; a ValueError has any other text."""
+        """A column as numbers, with NaN for missing values; any other text raises a ValueError with that text."""
         if is_number(column):
             return column.to_numpy(dtype=np.float64, na_value=np.nan)
         return as_numbers(column, column.name in self.commas, frozenset(self.missing.get(column.name, ())))
 
     def told(self, names: Sequence[str] | None = None) -> list[str]:
-        """The remarks as sentences: one for all columns that were read alike."""
+        """The remarks as sentences, one for all columns with the same remark."""
         alike: dict[str, list[str]] = {}
         for name, remark in self.remarks.items():
             if names is None or name in names:
@@ -81,27 +81,27 @@ class Table(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What is wanted of a file."""
+    """How a file is to be read."""
 
     target: str | None = None
-    columns: Columns | None = None  # those of a model, where there is one
+    columns: Columns | None = None  # those of a fitted model, if there is one
     categorical: Sequence[str] = ()  # codes: numbers that stand for categories
     ignore: Sequence[str] = ()
     impute: bool = False
     progress: Callable[[int], None] = lambda rows: None
-    numeric: Sequence[str] = ()  # numbers, whatever else the column has or looks like
-    decimal: str | None = None  # the mark, where the user has said it
+    numeric: Sequence[str] = ()  # columns read as numbers; other texts count as missing
+    decimal: str | None = None  # the decimal mark, if given
 
 
 def is_number(column) -> bool:
-    """Whether a column has numbers; truth values are names."""
+    """Whether a column has numbers; booleans count as categories."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column) and not is_bool_dtype(column)
 
 
 def listed(names: Sequence[str], limit: int = 12) -> str:
-    """Names in quotes, the first of many."""
+    """Names in quotes, at most `limit` of them."""
     shown = ", ".join(repr(str(name)) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")
 

@@ -1,4 +1,4 @@
-"""The last pass over a file with columns: numbers into an array of the final size."""
+"""The last pass over a file with columns: values are written into an array of the final size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .learning import learn
 
 
 def read_columns(path: Path, wanted: Reading, frames: Callable) -> Table:
-    """The inputs, by the columns of a model or by those found."""
+    """The inputs, read by the columns of a fitted model, or by the columns found in the file."""
     if wanted.columns is None:
         columns, rows = learn(path, wanted, frames)
     else:
@@ -24,12 +24,12 @@ def read_columns(path: Path, wanted: Reading, frames: Callable) -> Table:
 
 
 def _fill(path: Path, wanted: Reading, frames: Callable, columns: Columns, rows: int | None) -> Table:
-    """The second pass: numbers into an array of the final size; missing values are NaN until they are counted."""
+    """Values written into an array of the final size; missing values are NaN until they are counted."""
     target = [wanted.target] if wanted.target else []
     rows = (
         sum(len(frame) for frame in frames(path, _present(path, columns, target, frames)[:1])) if rows is None else rows
     )
-    # Column by column, as solvers want it: in another order they would pack a copy.
+    # By columns (Fortran order), which solvers read without a copy.
     X, found, unseen, start = np.empty((rows, len(columns.inputs)), order="F"), [], Counter[str](), 0
     mark = "," if columns.commas else "."
     for frame in frames(path, [*columns.names, *target], list(columns.categories), mark):
@@ -42,7 +42,7 @@ def _fill(path: Path, wanted: Reading, frames: Callable, columns: Columns, rows:
 
 
 def _present(path: Path, columns: Columns, target: list[str], frames: Callable) -> list[str]:
-    """All columns that a model needs; refused where one is not there."""
+    """The columns that a model needs; refused where one is missing."""
     names = list(next(iter(frames(path))).columns)
     missing = [name for name in [*columns.names, *target] if name not in names]
     if missing:
@@ -90,7 +90,7 @@ def _numbers(frame, columns: Columns) -> np.ndarray:
 
 
 def _impute(X: np.ndarray, columns: Columns, wanted: Reading, unseen: Counter) -> Columns:
-    """Count what is missing; put the values to impute in its place, or refuse."""
+    """Replace missing values by those to impute; refuse missing values where there are none to impute."""
     places, fill, at = {}, dict(columns.fill), 0
     for name in columns.names:
         width = len(columns.texts(name)) if name in columns.categories else 1

@@ -17,24 +17,24 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 def escaped(text: Any) -> Any:
-    """A text that no spreadsheet computes; what is no text stays as it is."""
+    """A text that no spreadsheet takes for a formula; values that are no text are returned unchanged."""
     if isinstance(text, str) and FORMULA.match(text) and not NUMBER.fullmatch(text):
         return f"'{text}"
     return text
 
 
 def unescaped(text: Any) -> Any:
-    """What `escaped` was given."""
+    """The inverse of `escaped`."""
     return text[1:] if isinstance(text, str) and text.startswith("'") and FORMULA.match(text) else text
 
 
 def write_csv(frame, target=None, compression: str | None = None) -> str | None:
-    """Write a data frame without formulas, to a file; the text itself where there is none."""
+    """Write a data frame to a file, with formulas escaped; without a file, return the text."""
     return _changed(frame, escaped).to_csv(target, index=False, compression=compression)
 
 
 def as_read(frame):
-    """A data frame that was read from CSV, its names and texts as they were before they were written."""
+    """A data frame that was read from CSV, with its names and texts unescaped."""
     return _changed(frame, unescaped)
 
 

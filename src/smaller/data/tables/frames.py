@@ -1,4 +1,4 @@
-"""Files with columns in portions: functions of (path, columns wanted, columns to be taken as text, decimal mark)."""
+"""Readers of files with columns, in portions: functions of (path, columns, columns read as text, decimal mark)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from .columns import listed
 from .formulas import as_read, unescaped
 
-PORTION = 5_000  # rows in memory beside the array
+PORTION = 5_000  # rows that are in memory at a time beside the array
 
 
 def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = ".") -> Iterator:
@@ -43,7 +43,7 @@ def _refuse_twice(path: Path, names: list[str]) -> None:
 
 
 def _separator(path: Path) -> str:
-    """The one of comma, semicolon and tab that the first line has most of."""
+    """The separator: comma, semicolon or tab, whichever is most frequent in the first line."""
     import gzip
 
     with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else open(path, "rb") as stream:

@@ -1,4 +1,4 @@
-"""What the texts of a column are: numbers, numbers with a decimal comma, words for a missing value, dates, or text."""
+"""Kinds of texts in a column: numbers, numbers with a decimal comma, missing values, dates, or text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-# Words for a missing value that programs and people write, in lower case. pandas knows some of them by itself.
+# Texts that mean a missing value, in lower case; pandas recognises some of them itself.
 MISSING = frozenset(
     [
         *("", "?", "??", "-", "--", "---", "–", "—", ".", "..", "...", "*"),
@@ -47,11 +47,11 @@ _DATES = (
 )
 DATES = rf"(?:(?:{'|'.join(_DATES)})(?:[t ]+{_TIME})?|{_TIME})"
 
-TEXTS_KEPT = 2_000  # different texts of a column that are remembered
+TEXTS_KEPT = 2_000  # different texts of a column that are counted
 
 
 def kinds_of(texts) -> np.ndarray:
-    """What each of these texts is; `texts` is a pandas Series of text."""
+    """The kind of each text; `texts` is a pandas Series of text."""
     import pandas as pd
 
     plain = texts.str.strip()
@@ -71,7 +71,7 @@ def _matching(pattern: str) -> Callable:
     return lambda texts: texts.str.fullmatch(pattern)
 
 
-# In this order: the first that a text passes says what it is.
+# Tried in this order: the first pattern that matches gives the kind.
 TESTS: dict[str, Callable] = {
     ABSENT: lambda texts: texts.isin(MISSING),
     COMMA_OR_THOUSANDS: _matching(r"[+-]?[1-9]\d{0,2},\d{3}"),
@@ -90,7 +90,7 @@ class Texts:
         self.counts: Counter[str] = Counter()  # of the first TEXTS_KEPT different texts
         self.rows: Counter[str] = Counter()
         self.kinds: dict[str, str] = {}
-        self.more = False  # whether there are other texts beside those counted
+        self.more = False  # whether there are texts that are not counted
 
     def add(self, column) -> None:
         """Count a portion of the column, a Series of text."""
@@ -107,7 +107,7 @@ class Texts:
         kinds, counts = kinds_of(found.index.to_series()), found.to_numpy()
         for kind in np.unique(kinds):
             self.rows[kind] += int(counts[kinds == kind].sum())
-        # Texts that are no numbers are told of, so they come first.
+        # Texts that are no numbers come first, since messages quote them.
         order = np.argsort(np.isin(kinds, WRITTEN_AS_NUMBER), kind="stable")
         room = order[: max(TEXTS_KEPT - len(self.kinds), 0)]
         self.more |= len(room) < len(order)
@@ -129,7 +129,7 @@ class Texts:
 
 
 def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset()) -> np.ndarray:
-    """A column of numbers that may be written as text; words for a missing value become NaN.
+    """A column of numbers that may be written as text; texts for a missing value become NaN.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset(
     """
     import pandas as pd
 
-    is_text = isinstance(column.dtype, pd.StringDtype)  # of an object column, every value is made text
+    is_text = isinstance(column.dtype, pd.StringDtype)  # every value of an object column is converted to text
     texts = (column if is_text else column.astype(object).where(column.isna(), column.astype(str))).str.strip()
     numbers = pd.to_numeric(texts.str.replace(",", ".", regex=False) if comma else texts, errors="coerce")
     unread = texts[numbers.isna() & column.notna()]

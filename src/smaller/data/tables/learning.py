@@ -11,9 +11,9 @@ import numpy as np
 from .columns import Columns, Reading, is_number, listed
 from .kinds import ABSENT, COMMA, COMMA_OR_THOUSANDS, DATE, DOTTED, TEXT, THOUSANDS, WRITTEN_AS_NUMBER, Texts
 
-CATEGORIES = 200  # a column of more different texts is hardly a category
-FEW = 20  # texts are not too many, however few the rows; whole numbers in fewer rows are not taken for row numbers
-NUMBERS = 0.95  # a column of at least this share of numbers is never taken as categories unasked
+CATEGORIES = 200  # more different texts than this are not taken as categories
+FEW = 20  # so many categories are always allowed; in fewer rows no column counts as row numbers
+NUMBERS = 0.95  # with at least this share of numbers, a column counts as numbers
 ROW_NAME = re.compile(
     r"(?i:(?:.*[\W_])?(?:id|ids|idx|index|nr|no|number|key|row|rowid|record|serial|uid))|.*[a-z](?:Id|ID)"
 )
@@ -60,7 +60,7 @@ def _check_names(path: Path, names: list[str], wanted: Reading) -> None:
         raise ValueError(f"{path} has no column {listed(missing)}; its columns are {listed(names)}{bare}.")
     twice = [name for name in wanted.categorical if name in wanted.numeric]
     if twice:
-        raise ValueError(f"A column is either --categorical or --numeric; both were said of {listed(twice)}.")
+        raise ValueError(f"A column is either --categorical or --numeric; both were given for {listed(twice)}.")
 
 
 def _is_figure(text: str) -> bool:
@@ -79,7 +79,7 @@ class _Spans:
         self.others: set[str] = set()
 
     def add(self, frame) -> None:
-        """Take a portion of the table into account."""
+        """Update the spans with a portion of the table."""
         for name, dtype in frame.dtypes.items():
             if name in self.others:
                 continue
@@ -93,9 +93,9 @@ class _Spans:
 
 
 def _row_names(path: Path, names: list[str], spans: _Spans, rows: int, wanted: Reading, frames: Callable) -> dict:
-    """Columns that name the rows, each with a remark: whole numbers, another one in every row.
+    """Columns that number the rows, each with a remark: whole numbers, all different.
 
-    They follow each other without a gap, in any order, or the column is called like an identifier.
+    The numbers are consecutive, in any order, or the name of the column is that of an identifier.
     """
     asked = [*wanted.numeric, *wanted.categorical]
     likely = []
@@ -112,16 +112,16 @@ def _row_names(path: Path, names: list[str], spans: _Spans, rows: int, wanted: R
         if len(np.unique(np.concatenate([part[name].to_numpy() for part in parts]))) == rows:
             low, high = spans.found[name]
             found[name] = (
-                f"left out, as it numbers the rows ({low} to {high}, another one in every row); if it is a "
+                f"left out, as it numbers the rows ({low} to {high}, a different one in every row); if it is a "
                 f"measurement, take it with --numeric {name!r}"
             )
     return found
 
 
 def _with_commas(path: Path, names: list[str], wanted: Reading, frames: Callable) -> list[str]:
-    """Those of the columns that are numbers with a decimal comma and nothing else.
+    """The columns that have numbers with a decimal comma and nothing else.
 
-    A first look at one portion says whether the file has decimal commas at all.
+    The first portion decides whether the file has decimal commas at all.
     """
     if not names or wanted.decimal == ".":
         return []
@@ -153,7 +153,7 @@ def _count_texts(path: Path, names: list[str], frames: Callable) -> dict[str, Te
 def _judged(
     texts: dict[str, Texts], commas: list[str], used: list[str], remarks: dict[str, str], rows: int, wanted: Reading
 ) -> Columns:
-    """The columns, each column of text as what its texts are; `commas` are numbers with a decimal comma for certain."""
+    """The columns of the table by the kinds of their texts; `commas` are known to have a decimal comma."""
     by_comma = wanted.decimal == "," or bool(commas) or any(found.rows[COMMA] for found in texts.values())
     numbers = {name: found for name, found in texts.items() if _has_numbers(name, found, wanted)}
     categories = {name: found for name, found in texts.items() if name not in numbers and name != wanted.target}
@@ -193,7 +193,7 @@ def _has_numbers(name: str, texts: Texts, wanted: Reading) -> bool:
 
 
 def _about_numbers(name: str, texts: Texts, by_comma: bool, wanted: Reading) -> str:
-    """Why a column of numbers cannot be read, and what to do; empty where it can."""
+    """Why a column of numbers cannot be read, with the remedy; empty where it can."""
     commas = (COMMA, COMMA_OR_THOUSANDS)
     separated = (*commas, THOUSANDS) if wanted.decimal == "." else (THOUSANDS,)
     if texts.number(*separated):
@@ -207,7 +207,8 @@ def _about_numbers(name: str, texts: Texts, by_comma: bool, wanted: Reading) -> 
         )
     odd = texts.number(TEXT, DATE)
     if name in wanted.numeric:
-        return "" if texts.number(*WRITTEN_AS_NUMBER) and not texts.more else f"Column {name!r} is hardly of numbers."
+        readable = texts.number(*WRITTEN_AS_NUMBER) and not texts.more
+        return "" if readable else f"Column {name!r} has too few numbers for --numeric; leave the option out."
     if odd:
         return (
             f"Column {name!r} has numbers but for {listed(texts.of(TEXT, DATE), 3)} ({odd} of {texts.present} values). "

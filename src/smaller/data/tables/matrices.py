@@ -1,4 +1,4 @@
-"""Files with a matrix: NPZ and LIBSVM."""
+"""Readers of files with a matrix: NPZ and LIBSVM."""
 
 from __future__ import annotations
 

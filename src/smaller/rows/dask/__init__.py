@@ -1,1 +1,1 @@
-"""Samples in the blocks of Dask collections: rows stay on the workers, sums of them come to the client."""
+"""Samples in the blocks of Dask collections: rows stay on the workers, only sums over rows reach the client."""

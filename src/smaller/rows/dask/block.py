@@ -1,4 +1,4 @@
-"""One block of rows on a worker, and what the worker is told of the problem."""
+"""One block of rows on a worker, and the description of the problem that is sent to workers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,23 @@ import numpy as np
 from scipy import sparse
 
 PART_BYTES = 2**24  # a block is worked on in parts of this size, so that temporaries stay small beside it
+SAME_BLOCKS = "both must be split into the same blocks of rows."
 
 
 class Task(NamedTuple):
-    """What a worker is told: how rows become columns and labels codes, and the point that is asked about."""
+    """What is sent to a worker: basis, classes, and the weights at which to evaluate the objective."""
 
     basis: Any
     classes: np.ndarray
-    factor: np.ndarray  # of the weight of each class, (m,)
+    factor: np.ndarray  # multiplies the sample weights of each class, (m,)
     k: int
-    offset_columns: Any = None  # turns an offset into columns of the objective
-    share: np.ndarray | None = None  # of the rows of each class, to be drawn, (m,)
+    offset_columns: Any = None  # function: offset -> columns of the objective
+    share: np.ndarray | None = None  # fraction of the rows of each class to draw, (m,)
     center: Any = None  # subtracted from the columns, (d,)
-    W: Any = None  # (d, k), and the intercepts of centred columns:
+    W: Any = None  # weights (d, k) and, below, intercepts of centred columns (k,)
     b: Any = None
-    thin: int = 1  # one in so many rows is enough for the Hessian
-    active: Any = None  # row and class of the weights whose Hessian is asked for
+    thin: int = 1  # the Hessian uses every thin-th row
+    active: Any = None  # column and class of each weight whose Hessian is computed
 
     @property
     def reference(self) -> bool:
@@ -32,13 +33,13 @@ class Task(NamedTuple):
 
 
 class Block:
-    """Rows as the objective wants them: columns of the basis, positions of labels, weights, offset."""
+    """Checked rows of one block: columns of the basis, codes of the labels, weights, offset."""
 
     def __init__(self, X, y, weight, offset, task: Task, check: bool = False):
         X = _matrix(X)
         y = as_vector(y, "y")
         if len(y) != X.shape[0]:
-            raise ValueError(f"A block of X has {X.shape[0]} rows but that of y has {len(y)}; they must be cut alike.")
+            raise ValueError(f"A block of X has {X.shape[0]} rows but that of y has {len(y)}; {SAME_BLOCKS}")
         if check and not np.isfinite(X.data if sparse.issparse(X) else X).all():
             raise ValueError("X contains NaN or infinity; every entry must be finite.")
         s = as_weight(weight, len(y))
@@ -53,7 +54,7 @@ class Block:
                 raise ValueError(f"A block of X gives {width} columns where {task.basis.n_columns_} were expected.")
 
     def parts(self, width: int = 0) -> list[slice]:
-        """Slices of rows, small enough to copy and to have `width` more columns beside them."""
+        """Slices of rows, so small that copies of them with `width` columns take about PART_BYTES."""
         n, d = self.X.shape[0], max(1, self.basis.n_columns_)
         d = 1 + self.X.nnz // max(1, n) if sparse.issparse(self.X) else max(d, width)
         step = max(256, PART_BYTES // (8 * d))
@@ -68,7 +69,7 @@ class Block:
 def _matrix(X):
     if sparse.issparse(X):
         return X if X.format == "csr" else X.tocsr()
-    if hasattr(X, "to_numpy"):  # a frame, whose columns may be of types that are not NumPy's
+    if hasattr(X, "to_numpy"):  # a data frame, whose columns may have extension dtypes
         single = all(kind == np.float32 for kind in X.dtypes)
         return X.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
     return np.asarray(X)
@@ -88,7 +89,7 @@ def as_weight(weight, n: int) -> np.ndarray:
         return np.ones(n)
     s = as_vector(weight, "sample_weight").astype(np.float64)
     if len(s) != n:
-        raise ValueError(f"A block of y has {n} rows but that of sample_weight has {len(s)}; they must be cut alike.")
+        raise ValueError(f"A block of y has {n} rows but that of sample_weight has {len(s)}; {SAME_BLOCKS}")
     if not np.isfinite(s).all() or (s < 0).any():
         raise ValueError("sample_weight must be finite and not negative.")
     return s
@@ -97,5 +98,5 @@ def as_weight(weight, n: int) -> np.ndarray:
 def _offset(offset, n: int) -> np.ndarray:
     offset = np.asarray(offset, dtype=np.float64)
     if len(offset) != n:
-        raise ValueError(f"A block of y has {n} rows but that of offset has {len(offset)}; they must be cut alike.")
+        raise ValueError(f"A block of y has {n} rows but that of offset has {len(offset)}; {SAME_BLOCKS}")
     return offset

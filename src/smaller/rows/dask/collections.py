@@ -1,4 +1,4 @@
-"""Which inputs are Dask collections, and their blocks; Dask itself is imported only when one was given."""
+"""Dask collections and their blocks of rows; Dask is imported only when a collection is given."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def is_lazy(X: Any) -> bool:
-    """Whether X is a Dask array or data frame, to be left where it is."""
+    """Whether X is a Dask array or data frame."""
     return callable(getattr(type(X), "__dask_graph__", None)) and hasattr(X, "to_delayed")
 
 
@@ -19,7 +19,7 @@ def is_frame(X: Any) -> bool:
 
 
 def row_blocks(X: Any, y: Any, weight: Any, offset: Any) -> list[tuple[Any, ...]]:
-    """X, y, weight and offset cut alike, as delayed blocks of rows; None stays None."""
+    """Delayed blocks of rows of X, y, weight and offset, with the same rows in each; None stays None."""
     _check_matrix(X)
     others = {"y": y, "sample_weight": weight, "offset": offset}
     given = {name: values for name, values in others.items() if values is not None}
@@ -32,7 +32,7 @@ def row_blocks(X: Any, y: Any, weight: Any, offset: Any) -> list[tuple[Any, ...]
 
 
 def label_blocks(blocks: list[tuple[Any, ...]], y: Any, weight: Any) -> list[tuple[Any, ...]]:
-    """The same without X, of which frames read as little as they can."""
+    """The same blocks without X; of data frames only the columns needed are read."""
     if is_frame(y) and y.ndim == 1 and (weight is None or is_frame(weight)):
         together = _joined_blocks(y.to_frame(), {} if weight is None else {"sample_weight": weight})
         if together is not None:
@@ -41,13 +41,13 @@ def label_blocks(blocks: list[tuple[Any, ...]], y: Any, weight: Any) -> list[tup
 
 
 def _joined_blocks(X: Any, given: dict[str, Any]) -> list[tuple[Any, ...]] | None:
-    """One frame of all columns, cut once: Dask reads files of a few columns in other pieces than those of many."""
+    """Blocks of one frame with all columns: Dask may split a file differently if fewer columns are read."""
     from dask import delayed
 
     names = {name: f"{name} of smaller" for name in given}
     try:
         parts = X.assign(**{names[name]: values for name, values in given.items()}).to_delayed()
-    except (ValueError, NotImplementedError):  # not rows of the same frame
+    except (ValueError, NotImplementedError):  # y, weight or offset belong to another frame
         return None
     take = delayed(_columns, pure=False)
     order = ("y", "sample_weight", "offset")
@@ -80,14 +80,14 @@ def _whole_rows(values: Any) -> Any:
 
 
 def _row_sizes(X: Any) -> tuple[int, ...] | None:
-    """How many rows each block of X has, where that is known without computing anything."""
+    """Rows in each block of X; None where that is not known without computing."""
     if is_frame(X) or not np.isfinite(X.shape[0]):
         return None
     return tuple(X.chunks[0])
 
 
 def _aligned(values: Any, X: Any, count: int, name: str) -> list[Any]:
-    """The blocks of what belongs to the rows of X, cut as X is; Nones if there is none."""
+    """The blocks of values that belong to the rows of X, with the same rows as those of X; Nones without values."""
     if values is None:
         return [None] * count
     sizes = _row_sizes(X)
@@ -112,7 +112,7 @@ def _cut(values: np.ndarray, sizes: tuple[int, ...] | None, name: str) -> list[A
 
     if sizes is None:
         raise ValueError(
-            f"The lengths of the blocks of X are not known, so that {name} cannot be cut to fit; give {name} as a Dask "
+            f"The lengths of the blocks of X are not known, so {name} cannot be split to match; give {name} as a Dask "
             "collection with the same blocks, or call X.compute_chunk_sizes()."
         )
     _same_length(sum(sizes), len(values), name)

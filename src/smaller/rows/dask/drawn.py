@@ -1,4 +1,4 @@
-"""The few rows that the client holds: they give a first guess, and the curvature of a model of all rows."""
+"""A random sample of rows on the client: for starting weights, and for the curvature of all rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .measuring import Draw
 
 
 class DrawnRows:
-    """Rows drawn from all blocks, weighted so that they stand for all rows."""
+    """Rows drawn from all blocks, weighted so that they represent all rows."""
 
     def __init__(self, drawn: list[Draw], total: float, center: np.ndarray, intercept: bool, m: int, k: int):
         self.lazy = any(sparse.issparse(each.Z) for each in drawn)

@@ -1,4 +1,4 @@
-"""What is measured on a worker before the first step: labels, moments of the columns, and a few rows to start from."""
+"""Passes before the first step: labels, moments of the columns, and a random sample of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Labels(NamedTuple):
 
 
 def find_labels(X, y, weight, offset, task) -> Labels:
-    """Of one block."""
+    """Labels of one block."""
     y = as_vector(y, "y")
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         raise ValueError("y contains NaN or infinity; every sample needs a label.")
@@ -37,7 +37,7 @@ def find_labels(X, y, weight, offset, task) -> Labels:
 
 
 def join_labels(found: list[Labels]) -> Labels:
-    """Of several blocks."""
+    """Labels of several blocks."""
     values = [each.classes for each in found if len(each.classes)]
     classes = np.unique(np.concatenate(values)) if values else found[0].classes
     weight, number = np.zeros((2, len(classes)))
@@ -52,7 +52,7 @@ def join_labels(found: list[Labels]) -> Labels:
 
 
 class Draw(NamedTuple):
-    """A few rows, for a first guess on the client: columns of the basis, label positions, weights, offset."""
+    """Rows drawn from a block for the client: columns of the basis, codes of the labels, weights, offset."""
 
     Z: Any
     codes: np.ndarray
@@ -61,7 +61,7 @@ class Draw(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Of the columns: total weight, weighted mean, spread about it, sum of |x|, and the sum of each class (d, m)."""
+    """Total weight; of each column mean, spread about the mean, sum of |x| and sums by class (d, m); drawn rows."""
 
     total: float
     mean: np.ndarray
@@ -72,7 +72,7 @@ class Moments(NamedTuple):
 
 
 def find_moments(X, y, weight, offset, task: Task) -> Moments:
-    """Of one block; here X is checked, once."""
+    """Moments of one block, whose X is checked here, once."""
     block = Block(X, y, weight, offset, task, check=True)
     s, total = block.s, float(block.s.sum())
     d, m = task.basis.n_columns_, len(task.classes)
@@ -101,7 +101,7 @@ def find_moments(X, y, weight, offset, task: Task) -> Moments:
 
 
 def _draw(block: Block, task: Task) -> list[Draw]:
-    """The rows of a block that go to the client: by chance, but always the same of the same block."""
+    """The rows of a block that go to the client: at random, but reproducibly: the seed comes from the block."""
     if task.share is None:
         return []
     seed = zlib.crc32(np.ascontiguousarray(block.codes).tobytes() + np.float64(block.X.sum()).tobytes())
@@ -114,7 +114,7 @@ def _draw(block: Block, task: Task) -> list[Draw]:
 
 
 def join_moments(found: list[Moments]) -> Moments:
-    """Of several blocks, without loss of digits (Chan, Golub & LeVeque 1983)."""
+    """Moments of several blocks, without cancellation (Chan, Golub & LeVeque 1983)."""
     return reduce(_join_two, found)
 
 
@@ -139,7 +139,7 @@ def find_gram(X, y, weight, offset, task: Task) -> np.ndarray:
     for part in block.parts():
         Z, w = block.columns(part), block.s[part]
         if sparse.issparse(Z):
-            # sum s x x^T - mean-corrections: what is subtracted is exact because the center is common to all blocks.
+            # sum s (x - c)(x - c)^T multiplied out; exact because all blocks have the same center c.
             cross = np.outer(Z.T @ w, task.center)
             K = K + (Z.T @ (Z * w[:, None])).toarray() - cross - cross.T + w.sum() * np.outer(task.center, task.center)
         else:
@@ -149,5 +149,5 @@ def find_gram(X, y, weight, offset, task: Task) -> np.ndarray:
 
 
 def add(found: list[np.ndarray]) -> np.ndarray:
-    """The sum."""
+    """The sum of the arrays."""
     return sum(found[1:], found[0])

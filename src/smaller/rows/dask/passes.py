@@ -1,4 +1,4 @@
-"""One pass over the data: a function of each block of rows, and the tree that adds up what the blocks return."""
+"""One pass over the data: a function of each block of rows, and a tree that combines the results."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from ...errors import FitInterrupted
 
-FAN_IN = 8  # how many partial sums are added at a time
+FAN_IN = 8  # partial results that are combined at a time
 
 
 class Passes:
-    """Blocks of rows, (X, y, weight, offset) each, with a count of how often they were read."""
+    """Blocks of rows, (X, y, weight, offset) each, with a count of the passes over them."""
 
     def __init__(self, blocks: list[tuple[Any, ...]]):
         self.blocks = blocks
@@ -23,13 +23,13 @@ class Passes:
     def total(self, function: Callable, combine: Callable, task: Any) -> Any:
         """combine([...]) over function(X, y, weight, offset, task) of every block.
 
-        The task travels inside the graph, so that a worker that comes to replace a lost one is told it as well.
+        The task is part of the graph, so that a worker that replaces a lost one gets it as well.
         """
         from dask import delayed
 
-        told = delayed(task, traverse=False, pure=False)
+        sent = delayed(task, traverse=False, pure=False)
         apply, add = delayed(function, pure=False), delayed(combine, pure=False)
-        level = [apply(*block, told) for block in self.blocks]
+        level = [apply(*block, sent) for block in self.blocks]
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
         self.count += 1
@@ -42,7 +42,7 @@ class Passes:
             raise FitInterrupted(_sentence(self.count, "the Dask client is closed"))
         try:
             with warnings.catch_warnings():
-                # The weights of wide problems are larger than what Dask thinks a graph should carry.
+                # The weights of wide problems exceed the size from which Dask warns.
                 warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
                 return dask.compute(root, scheduler=self.client)[0]
         except Exception as error:
@@ -51,7 +51,7 @@ class Passes:
             raise FitInterrupted(_sentence(self.count, f"{type(error).__name__}: {error}")) from error
 
     def _lost(self, error: Exception) -> bool:
-        """Whether it was the cluster that failed and not the work."""
+        """Whether the error came from the cluster and not from the computation."""
         if self.client is None:
             return False
         foreign = type(error).__module__.partition(".")[0] == "distributed"
@@ -61,7 +61,7 @@ class Passes:
 def _sentence(count: int, why: str) -> str:
     return (
         f"The cluster was lost in pass {count} over the data ({why.strip().splitlines()[0]}). This error's `model` is "
-        "the model after the last whole pass, from which SMLR and RMLR go on: "
+        "the model after the last whole pass, from which SMLR and RMLR continue: "
         "error.model.set_params(warm_start=True).fit(X, y)."
     )
 

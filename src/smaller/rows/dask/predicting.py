@@ -1,4 +1,4 @@
-"""Predictions that stay lazy: each block of rows becomes a block of predictions when somebody asks for it."""
+"""Lazy predictions: each block of rows becomes a block of predictions when it is computed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .passes import Passes
 
 
 def by_blocks(function: Callable, X: Any, columns: int | None, dtype: Any) -> Any:
-    """function(block) for every block of X as a Dask array: one value for each row, or so many columns."""
+    """function(block) for every block of X as a Dask array: one value for each row, or `columns` values."""
     meta = np.empty((0,) if columns is None else (0, 0), dtype=dtype)
     if is_frame(X):
         return X.map_partitions(function, meta=meta)

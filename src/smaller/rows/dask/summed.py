@@ -1,4 +1,4 @@
-"""The objective of rows that are elsewhere: value, gradient, Hessian and certificate from one pass over them."""
+"""The objective of rows in Dask blocks: value, gradient, Hessian and certificate from one pass over them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .measuring import add, find_gram
 from .passes import Passes
 from .sums import SHRINKAGES, Sums, evaluate, join
 
-ROWS_PER_UNKNOWN = 200  # so many rows tell the curvature well enough for Newton's steps
+ROWS_PER_UNKNOWN = 200  # rows in the Hessian of Newton steps for each unknown weight
 
 
 class Blocks(Design):
-    """Columns that nobody holds as a whole; what is known of them are their moments."""
+    """Columns that stay in blocks on the workers; only their moments are on the client."""
 
     centred = False
 
@@ -35,7 +35,7 @@ class Blocks(Design):
 
     @cached_property
     def center(self) -> np.ndarray:
-        """What is subtracted from the columns: their means, which the intercept makes up for, or nothing."""
+        """What is subtracted from the columns: with an intercept their means, else 0."""
         return self.found.mean if self.intercept else np.zeros(self.d)
 
     @cached_property
@@ -47,7 +47,7 @@ class Blocks(Design):
 
 
 class SummedPoint(NamedTuple):
-    """Everything the objective says at one W, whose intercepts are those of centred columns."""
+    """The objective and its derivatives at one W, whose intercepts are those of centred columns."""
 
     W: np.ndarray
     G: np.ndarray  # gradient of the smooth part, in the centred columns
@@ -70,7 +70,7 @@ class SummedPosterior(Posterior):
     ----------
     design : Blocks
     task : Task
-        What the workers are told besides the point.
+        Basis, classes and options, which the workers get besides the weights.
     class_weight : ndarray of shape (m,)
         Total weight of each class.
     offset : bool
@@ -101,14 +101,14 @@ class SummedPosterior(Posterior):
         """Of every column of the design."""
         return self.design.moments(np.array([self.total]))
 
-    # -- The intercept belongs to centred columns on the way, and to the user's at the end.
+    # -- Solvers use the intercepts of centred columns; models the intercepts of the columns as they are.
 
     def centred(self, W: np.ndarray) -> np.ndarray:
         """W with the intercepts that centred columns need for the same scores."""
         return self._shifted(W, 1.0)
 
     def uncentred(self, W: np.ndarray) -> np.ndarray:
-        """The way back."""
+        """W with the intercepts of the columns as they are: the inverse of `centred`."""
         return self._shifted(W, -1.0)
 
     def _shifted(self, W: np.ndarray, sign: float) -> np.ndarray:
@@ -127,7 +127,7 @@ class SummedPosterior(Posterior):
 
     @cached_property
     def drawn(self) -> DrawnRows | None:
-        """The few rows that came to the client when the columns were measured; None if there were too few."""
+        """The random sample of rows on the client; None if no rows were drawn."""
         found, m = self.design.found.drawn, len(self.class_weight)
         if not found:
             return None
@@ -138,9 +138,9 @@ class SummedPosterior(Posterior):
     def at(  # type: ignore[override]
         self, W: np.ndarray, active: np.ndarray | None = None, exact: bool = False
     ) -> SummedPoint:
-        """All that is known at W (intercepts of centred columns), with the Hessian in the active weights (d, k).
+        """The point at W (intercepts of centred columns), with the Hessian in the active weights (d, k).
 
-        Unless it is to be exact, the Hessian is of one in so many rows, where the rest would tell nothing new.
+        Unless `exact`, the Hessian is that of a part of the rows, ROWS_PER_UNKNOWN for each active weight.
         """
         d = self.design.d
         where: Any = None if active is None else np.nonzero(active[:d].T)[::-1]
@@ -160,7 +160,7 @@ class SummedPosterior(Posterior):
         return SummedPoint(W, G + self.l2 * W, verdict.residuals, value, gap, active, sums)
 
     def again(self, point: SummedPoint) -> SummedPoint:
-        """The same weights under this prior: nothing that was summed depends on it."""
+        """The same weights under this prior, without a pass: the sums do not depend on the prior."""
         return self._point(point.W, point.sums, point.active)
 
     def gram(self) -> np.ndarray:
@@ -170,7 +170,7 @@ class SummedPosterior(Posterior):
     # -- The certificate
 
     def _gap(self, value: float, sums: Sums, residuals: np.ndarray) -> float:
-        """Relative duality gap. The dual point moves probability between classes until each has the weight it should.
+        """Relative duality gap. The dual point moves probability between classes until each has its total weight.
 
         Q = P M with M a row-stochastic matrix that is the identity but for the intercepts' residuals: then sum s (Q -
         Y) is 0 exactly, Z^T diag(s) Q = (Z^T diag(s) P) M, and, with M >= (1 - eps) I, the entropy of (1 - rho) Y + rho
@@ -185,7 +185,7 @@ class SummedPosterior(Posterior):
         return max(0.0, value - dual) / max(abs(value), np.finfo(float).tiny)
 
     def _transport(self, sums: Sums) -> tuple[np.ndarray | None, float]:
-        """M, (m, m), and the largest part that a class gives away."""
+        """M, (m, m), and the largest fraction that a class gives away."""
         if not self.design.intercept:
             return None, 0.0
         tilt = sums.tilt
@@ -249,7 +249,7 @@ class SummedPosterior(Posterior):
     def curvature_on(self, W: np.ndarray, F: np.ndarray | None, active: np.ndarray) -> tuple[float, np.ndarray]:
         """The loss at W and the second derivatives in the weights of a mask (m, k), class by class: one pass.
 
-        They are those of centred columns, whose determinant is the same and which only the free weights notice.
+        They are those of centred columns: the determinant is the same, and only the intercepts differ.
         """
         point = self.at(self.centred(W), active, exact=True)
         H, d = point.sums.hessian, self.design.d

@@ -1,4 +1,4 @@
-"""The objective at a point, on a worker: sums over the rows of one block, small whatever the number of rows."""
+"""The objective at a point, on a worker: sums over the rows of one block, whose size does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...likelihoods import Multinomial
 from .block import Block, Task
 from .measuring import add
 
-# Where, between the labels (0) and the fitted probabilities (1), the entropy of the dual point is known. It is concave,
-# so that chords between these lie below it.
+# Points between the labels (0) and the fitted probabilities (1) at which the entropy of the dual point is summed. The
+# entropy is concave, so that linear interpolation between these points is a lower bound.
 SHRINKAGES = 1.0 - np.array([1.0, 0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-5, 0.0])
 
 
 class Sums(NamedTuple):
-    """Of the likelihood at a point, over rows: its value, gradient and curvature, and what the certificate needs."""
+    """Sums over rows at one point: loss, gradient and curvature, and the sums that the certificate needs."""
 
     loss: float
     gradient: np.ndarray  # in the centred columns, (d, k)
@@ -27,19 +27,19 @@ class Sums(NamedTuple):
     entropies: np.ndarray  # of the dual points at SHRINKAGES
     offsets: np.ndarray  # sum s P offset^T over all classes (m, k), and sum s Y offset in a last row
     hessian: np.ndarray | None  # in the active weights and the intercepts
-    least: float  # probability of a sample's own class
+    least: float  # the least probability of a sample's own class
     doubt: float  # the least 1 - probability of a sample's own class
 
 
 def evaluate(X, y, weight, offset, task: Task) -> Sums:
-    """Of one block."""
+    """Sums over one block."""
     block = Block(X, y, weight, offset, task)
     width = 0 if task.active is None else len(task.active[0])
     return join([_evaluate(block, part, task) for part in block.parts(width)])
 
 
 def join(found: list[Sums]) -> Sums:
-    """Of several blocks."""
+    """Sums over several blocks."""
     *summed, least, doubt = zip(*found, strict=True)
     added: list[Any] = [None if each[0] is None else add(list(each)) for each in summed]
     return Sums._make([*added, min(least), min(doubt)])
@@ -85,7 +85,7 @@ def _evaluate(block: Block, part: slice, task: Task) -> Sums:
 def _entropies(F, P, Y, s, reference: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """sum s entropy((1 - rho) Y + rho P) at each shrinkage rho; the probability of the own class, and 1 minus it.
 
-    Of (1 - rho) Y + rho P only the own class's part needs a logarithm of its own: the others are rho P.
+    Only the entry of the true class needs a new logarithm: the others are rho P.
     """
     top, best = F.max(axis=1), P.max(axis=1)
     if reference:
@@ -95,7 +95,7 @@ def _entropies(F, P, Y, s, reference: bool) -> tuple[np.ndarray, np.ndarray, np.
     log_own = (Y * F).sum(axis=1) - normaliser
     own = np.exp(log_own)
     other = -np.expm1(log_own)
-    others = np.maximum(normaliser - (P * F).sum(axis=1) + own * log_own, 0.0)  # -sum of P log P over other classes
+    others = np.maximum(normaliser - (P * F).sum(axis=1) + own * log_own, 0.0)  # -sum of P log P over the other classes
     found = np.zeros(len(SHRINKAGES))
     for i, rho in enumerate(SHRINKAGES):
         if rho > 0:
@@ -108,7 +108,7 @@ def _hessian(Z, P: np.ndarray, s: np.ndarray, C: np.ndarray, task: Task) -> np.n
     """Second derivatives in the active weights (class by class) and then the intercepts, C among the latter.
 
     With v_a = sqrt(s) P_l z_j of the weight a = (j, l) it is D - V^T V, D = Z^T diag(s P_l) Z within each class and 0
-    between classes. Only the columns of active weights are touched.
+    between classes. Only the columns of active weights are read.
     """
     feature, klass = task.active
     k, N, root = task.k, len(feature), np.sqrt(s)
@@ -134,7 +134,7 @@ def _hessian(Z, P: np.ndarray, s: np.ndarray, C: np.ndarray, task: Task) -> np.n
 
 
 def _sparse_hessian(Z, where, klass, P, s, C, center: np.ndarray) -> np.ndarray:
-    """The same of columns not centred, then moved to the center: H with z_j replaced by z_j - c_j."""
+    """The same from columns that are not centred, corrected at the end: z_j becomes z_j - c_j."""
     k, N = P.shape[1], len(where)
     H = np.zeros((N + k, N + k))
     root = np.sqrt(s)
