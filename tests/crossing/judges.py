@@ -7,6 +7,7 @@ of them hold.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.special import log_ndtr
 
 SAME = 1e-9  # relative difference of objectives that counts as equal
@@ -51,9 +52,11 @@ def column_rounding(X, s, basis, eps, centre=0.0):
     """
     if basis in ("linear", "quadratic"):
         return 8 * eps * columns(np.abs(X).max(axis=0)[None] + 2 * np.abs(centre), s, basis)
-    variance = (s @ (X - s @ X / s.sum()) ** 2).sum() / s.sum()
-    size = 1 + (X**2).sum(axis=1).max() / (variance if variance > 0 else 1.0)
-    return 64 * eps * (size if basis == "rbf" else size**3)
+    mean = s @ X / s.sum()
+    variance = (s @ (X - mean) ** 2).sum() / s.sum() or 1.0
+    size = 1 + (X**2).sum(axis=1).max() / variance
+    width = 16 * eps * (1 + np.sqrt((mean**2).sum() / variance))  # relative, of the kernel's
+    return 64 * eps * size + width if basis == "rbf" else (64 * eps + 3 * width) * size**3
 
 
 def standardized(X, s, sparse):
@@ -483,20 +486,33 @@ class Lasso:
 def log_evidence(Phi, Y, s, gamma, noise, intercept):
     """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition."""
     Y = Y.reshape(len(Y), -1)
-    total, k = s.sum(), Y.shape[1]
+    total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
     kept = np.flatnonzero(gamma)
-    A = Phi[:, kept] * np.sqrt(gamma[kept])
-    if intercept:
-        A, Y = A - s @ A / total, Y - s @ Y / total
-    root = np.sqrt(s)[:, None]
-    A, Y = root * A, root * Y
-    degrees = total - intercept
-    left, values, _ = np.linalg.svd(A, full_matrices=False)
-    inside = left.T @ Y
-    outside = Y - left @ inside
-    quadratic = float((outside**2).sum()) / noise + float((inside**2 / (values**2 + noise)[:, None]).sum())
-    constant = degrees * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
-    return -0.5 * (k * (constant + np.log1p(values**2 / noise).sum()) + quadratic)
+    A = root * (Phi[:, kept] - s @ Phi[:, kept] / total if intercept else Phi[:, kept])
+    T = root * (Y - s @ Y / total if intercept else Y)
+    Q, logdet = spanned(A, gamma[kept], noise)
+    quadratic = float((left_over(Q, T, noise) ** 2).sum())
+    constant = (total - intercept) * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
+    return -0.5 * (k * (constant + logdet) + quadratic)
+
+
+def spanned(A, gamma, noise):
+    """Orthonormal columns that span those of a model above their prior's, and log|I + Gamma A^T A / noise|.
+
+    The model's columns are A sqrt(gamma / noise) above a unit matrix. Householder's method with pivoting, large rows
+    first, leaves each column an error relative to itself; a singular value decomposition would leave all of them one
+    relative to the largest.
+    """
+    Q, R, _ = qr(np.vstack([A * np.sqrt(gamma / noise), np.eye(len(gamma))]), mode="economic", pivoting=True)
+    return Q, 2 * float(np.log(np.abs(R.diagonal())).sum())
+
+
+def left_over(Q, T, noise):
+    """What the model leaves of columns T / sqrt(noise), and below minus the means of its weights / sqrt(gamma)."""
+    E = np.vstack([T / np.sqrt(noise), np.zeros((len(Q) - len(T), T.shape[1]))])
+    for _ in range(2):
+        E = E - Q @ (Q.T @ E)
+    return E
 
 
 def evidence_rounding(Phi, W, b, Y, s, noise):
@@ -527,44 +543,38 @@ def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
     raw = root * Phi
     A = root * (Phi - s @ Phi / total) if intercept else raw
     T = root * (Y - s @ Y / total) if intercept else root * Y
-    inside = np.flatnonzero(gamma)
-    left, v, right = np.linalg.svd(A[:, inside] * np.sqrt(gamma[inside]), full_matrices=False)
-    pulled = left.T @ T
-    determined = (right.T**2) @ (v**2 / (v**2 + noise))
-    scaled = right.T @ ((v / (v**2 + noise))[:, None] * pulled)  # mean / sqrt(gamma)
-    slopes = 0.5 * (k * determined - (scaled**2).sum(axis=1))
-    # A column and the targets are known to rounding; the singular values move by as much.
+    inside, n = np.flatnonzero(gamma), len(s)
+    Q, _ = spanned(A[:, inside], gamma[inside], noise)
+    rest = left_over(Q, T, noise)
+    determined = 1 - (Q[n:] ** 2).sum(axis=1)
+    square = (rest[n:] ** 2).sum(axis=1)  # of the means / sqrt(gamma)
+    slopes = 0.5 * (k * determined - square)
+    # A column and the targets are known to rounding; the means move by as much.
     lost = 64 * np.finfo(float).eps * np.sqrt((raw[:, inside] ** 2).sum(axis=0) * gamma[inside])
-    doubt = np.sqrt((scaled**2).sum(axis=1)) * lost * np.sqrt((T**2).sum()) / noise
+    doubt = np.sqrt(square) * lost * np.sqrt((T**2).sum()) / noise
     worst = np.array([np.abs(slopes).max(initial=0.0)] * 2)
     if len(inside):
         worst = np.array([np.maximum(np.abs(slopes) - doubt, 0.0).max(), (np.abs(slopes) + doubt).max()])
     if free_noise:
-        rest = T - left @ pulled
-        fitted = (noise / (v**2 + noise))[:, None] * pulled
-        misfit = float((rest**2).sum() + (fitted**2).sum())
+        misfit = float((rest[:n] ** 2).sum()) * noise
         slope = abs(0.5 * (misfit / noise - k * (total - intercept - determined.sum())))
-        slack = 16 * np.finfo(float).eps * float((root * np.sqrt(misfit) * size).max() * len(s) / noise)
+        slack = 16 * np.finfo(float).eps * float((root * np.sqrt(misfit) * size).max() * n / noise)
         worst = np.maximum(worst, [max(slope - slack, 0.0), slope + slack])
-    return tuple(np.maximum(worst, _promised(A, raw, T, s, size, gamma, noise, left, v)))
+    return tuple(np.maximum(worst, _promised(A, raw, rest[:n], s, size, gamma, noise, Q)))
 
 
-def _promised(A, raw, T, s, size, gamma, noise, left, v):
+def _promised(A, raw, rest, s, size, gamma, noise, Q):
     """What the columns outside promise: at the least and the most that rounding leaves."""
-    k, square, whole = T.shape[1], (A**2).sum(axis=0), (raw**2).sum(axis=0)
+    k, square, whole = rest.shape[1], (A**2).sum(axis=0), (raw**2).sum(axis=0)
     out = np.flatnonzero((gamma == 0) & (square > 1e-24 * whole))
     if not len(out):
         return np.zeros(2)
-    C, pulled, other = left.T @ A[:, out], left.T @ T, A[:, out]
-    for _ in range(2):
-        other = other - left @ (left.T @ other)
-    z = ((C**2) / (v**2 + noise)[:, None]).sum(axis=0) + (other**2).sum(axis=0) / noise
-    rest = T - left @ pulled
-    Q = C.T @ (pulled / (v**2 + noise)[:, None]) + other.T @ rest / noise
+    z = (left_over(Q, A[:, out], noise) ** 2).sum(axis=0)
+    pull = A[:, out].T @ rest / np.sqrt(noise)
     eps = 64 * np.finfo(float).eps
     unsure = eps * np.sqrt(((np.abs(raw[:, out]).T @ (np.sqrt(s)[:, None] * size)) ** 2).sum(axis=1)) / noise
     spread = eps**2 * whole[out] / noise + 2 * eps * np.sqrt(whole[out] * z / noise)
-    q = np.sqrt((Q**2).sum(axis=1))
+    q = np.sqrt((pull**2).sum(axis=1))
     low = np.maximum(q - unsure, 0.0) ** 2 / (k * (z + spread))
     if (spread >= z).any():  # rounding hides whether the model spans the column: it may promise anything
         return np.array([float(_gain(low, k).sum()), np.inf])

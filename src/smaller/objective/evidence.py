@@ -103,16 +103,33 @@ def inverse(H: np.ndarray, design: Design | None = None) -> tuple[np.ndarray, fl
     return full, logdet
 
 
-def posterior(B: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Covariance, log|B^T B + I| and mean of weights N(0, I) with T = B m + N(0, I), by a QR decomposition.
+class Weighing:
+    """Weights N(0, I) of columns B, T = B m + N(0, I), by a QR decomposition.
 
     Products of columns would square their condition; this keeps what they lose.
     """
-    r = B.shape[1]
-    Q, R = qr(np.vstack([B, np.eye(r)]), mode="economic", check_finite=False)
-    inverted = solve_triangular(R, np.eye(r), check_finite=False)
-    logdet = 2 * float(np.log(np.abs(R.diagonal())).sum())
-    return inverted @ inverted.T, logdet, inverted @ (Q[: len(B)].T @ T)
+
+    def __init__(self, B: np.ndarray):
+        r = B.shape[1]
+        Q, R = qr(np.vstack([B, np.eye(r)]), mode="economic", check_finite=False)
+        self.Q, self.half = Q, solve_triangular(R, np.eye(r), check_finite=False)
+        self.logdet = 2 * float(np.log(np.abs(R.diagonal())).sum())  # log|B^T B + I|
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """Of the weights, (r, r)."""
+        return self.half @ self.half.T
+
+    def mean(self, T: np.ndarray) -> np.ndarray:
+        """Of the weights, (r, k), for targets T (n, k)."""
+        return self.half @ (self.Q[: len(T)].T @ T)
+
+    def least(self, T: np.ndarray) -> np.ndarray:
+        """min_m |t - B m|^2 + |m|^2 of each column t of T: (k,)."""
+        E = np.vstack([T, np.zeros((self.Q.shape[1], T.shape[1]))])
+        for _ in range(2):  # once more for what rounding has left
+            E -= self.Q @ (self.Q.T @ E)
+        return np.einsum("ij,ij->j", E, E)
 
 
 class Fit(NamedTuple):
@@ -213,19 +230,23 @@ class Evidence:
         y^T Sigma_y^-1 y is the least of misfit / noise + sum alpha mu^2 over mu, so that rounding of mu hardly counts.
         """
         T, root = self.root * self.Z, 1 / np.sqrt(fit.alpha)
-        if float((fit.gram.diagonal() / fit.alpha).sum()) <= SAFE * fit.noise:
-            inner, scaled = None, fit.mean / root[:, None]
-        else:
-            deviation = np.sqrt(fit.noise)
-            inner, logdet, scaled = posterior(Phi * (root / deviation), T / deviation)
+        exact = self._weighing(fit, Phi)
+        scaled = fit.mean / root[:, None] if exact is None else exact.mean(T / np.sqrt(fit.noise))
         mean = root[:, None] * scaled
         misfit = float(((T - Phi @ mean) ** 2).sum())
         now = misfit / fit.noise + float((scaled**2).sum())
-        if inner is None:
+        if exact is None:
             before = fit.misfit / fit.noise + float(fit.alpha @ (fit.mean**2).sum(axis=1))
             return fit._replace(mean=mean, misfit=misfit, log_evidence=fit.log_evidence + 0.5 * (before - now))
-        value = self._constant(fit.noise) - 0.5 * (self.k * logdet + now)
-        return fit._replace(mean=mean, misfit=misfit, log_evidence=value, covariance=inner * np.outer(root, root))
+        value = self._constant(fit.noise) - 0.5 * (self.k * exact.logdet + now)
+        covariance = exact.covariance * np.outer(root, root)
+        return fit._replace(mean=mean, misfit=misfit, log_evidence=value, covariance=covariance)
+
+    def _weighing(self, fit: Fit, Phi: np.ndarray) -> Weighing | None:
+        """From the columns of the model, where their products lose digits; in units of the prior's deviations."""
+        if float((fit.gram.diagonal() / fit.alpha).sum()) <= SAFE * fit.noise:
+            return None
+        return Weighing(Phi / np.sqrt(fit.alpha * fit.noise))
 
     def at(self, rows: np.ndarray, alpha: np.ndarray, noise: float) -> Fit:
         """The same, from the columns' positions alone."""
@@ -255,18 +276,22 @@ class Evidence:
     def sharpness(self, fit: Fit, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """z_j = phi_j^T Sigma_y^-1 phi_j and the mean over the outputs of (phi_j^T Sigma_y^-1 y)^2, all columns: (d,).
 
-        Where z_j is a small part of |phi_j|^2 / noise, since the model's columns nearly span phi_j, it is the least of
-        |phi_j - Phi m|^2 / noise + sum alpha m^2 instead, in which nothing is subtracted.
+        Where z_j is a small part of |phi_j|^2 / noise, since the model's columns nearly span phi_j, or where products
+        lose digits, it is the least of |phi_j - Phi m|^2 / noise + sum alpha m^2, in which nothing is subtracted.
         """
         quality = self.quality(fit, Phi, self.pull_targets())
         z, Q = quality.S, quality.Q
-        doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & (z < DOUBTFUL / fit.noise))
-        residual = self.root * self.Z - Phi @ fit.mean
+        residual, exact = self.root * self.Z - Phi @ fit.mean, self._weighing(fit, Phi)
+        limit = DOUBTFUL / fit.noise if exact is None else np.inf
+        doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & (z < limit))
         for first in range(0, len(doubtful), BLOCK):
             rows = doubtful[first : first + BLOCK]
             columns = self.take(rows)
-            M = quality.E[rows].T
-            z[rows] = ((columns - Phi @ M) ** 2).sum(axis=0) / fit.noise + fit.alpha @ M**2
+            if exact is None:
+                M = quality.E[rows].T
+                z[rows] = ((columns - Phi @ M) ** 2).sum(axis=0) / fit.noise + fit.alpha @ M**2
+            else:
+                z[rows] = exact.least(columns / np.sqrt(fit.noise))
             Q[rows] = columns.T @ residual / fit.noise
         return z, (Q**2).mean(axis=1)
 

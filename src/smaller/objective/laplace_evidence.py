@@ -39,6 +39,7 @@ class Mode(NamedTuple):
     joint: np.ndarray  # covariance, (r + intercepts, r + intercepts)
     log_evidence: float
     slope: float  # of the log posterior at the mode, what Newton's method left
+    reached: bool  # whether this is the mode up to rounding, so that the evidence is one
 
     @property
     def mean(self) -> np.ndarray:
@@ -133,7 +134,7 @@ class LaplaceEvidence:
         F = self._scores(rows, Phi, v)
         P, loss = self.likelihood(F)
         value = loss + 0.5 * float(penalty @ v**2)
-        decrement, gained = np.inf, np.inf
+        decrement, gained, reached = np.inf, np.inf, True
         for _ in range(NEWTON):
             self.steps += 1
             g = self._pulled(rows, Phi, self.residual(P)) - penalty * v
@@ -150,10 +151,12 @@ class LaplaceEvidence:
                 break
             gained = value - found[-1]
             v, F, P, value = found
+        else:
+            reached = False
         F = self._scores(rows, Phi, v)  # what the steps added up to is rounded many times
         P, loss = self.likelihood(F)
         value = loss + 0.5 * float(penalty @ v**2)
-        return Mode(rows, alpha, Phi, v, F, P, joint, self._evidence(value, alpha, logdet), decrement)
+        return Mode(rows, alpha, Phi, v, F, P, joint, self._evidence(value, alpha, logdet), decrement, reached)
 
     def refined(self, mode: Mode) -> Mode:
         """The same mode, its covariance and evidence by a QR decomposition, which squares no condition number."""

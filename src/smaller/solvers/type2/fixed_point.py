@@ -17,7 +17,7 @@ from scipy.linalg import cho_solve, qr, solve_triangular
 from ...design import Design, as_design
 from ...errors import Status
 from ...likelihoods import Gaussian
-from ...objective.evidence import Evidence, Fit, cholesky, inverse, posterior
+from ...objective.evidence import Evidence, Fit, Weighing, cholesky, inverse
 from ...objective.posterior import Posterior
 from ...priors import Jeffreys, Laplace, increases, log_prior, prior_rate, prior_slope
 from ..l1.newton import newton
@@ -104,8 +104,8 @@ class Problem:
         deviation = np.sqrt(noise)
         B, T = self.Phi[:, rows] * (root / deviation), self.T / deviation
         if len(rows) <= len(B):
-            inner, logdet, scaled = posterior(B, T)
-            return logdet, scaled, 1 - np.diag(inner)
+            exact = Weighing(B)
+            return exact.logdet, exact.mean(T), 1 - (exact.half**2).sum(axis=1)
         # B^T (B B^T + I)^-1 T, R^T R = B B^T + I
         R = qr(np.vstack([B.T, np.eye(len(B))]), mode="r", check_finite=False)[0][: len(B)]
         V = solve_triangular(R, B, trans="T", check_finite=False)
@@ -162,14 +162,14 @@ class Problem:
         z_j is the least of |phi_j - B m|^2 / noise + |m|^2 over m, B the columns of the model times the roots of their
         variances: a sum, of which rounding leaves a relative error only.
         """
-        B = self.Phi[:, state.rows] * np.sqrt(state.gamma)
+        B, Phi = (each / np.sqrt(state.noise) for each in (self.Phi[:, state.rows] * np.sqrt(state.gamma), self.Phi))
         if float(state.gamma.sum()) > STEADY * state.noise:
-            M = posterior(B / np.sqrt(state.noise), self.Phi / np.sqrt(state.noise))[2]
+            z = Weighing(B).least(Phi)
         else:
-            H = B.T @ B / state.noise
+            H = B.T @ B
             H.flat[:: len(H) + 1] += 1.0
-            M = inverse(H)[0] @ (B.T @ self.Phi) / state.noise
-        z = ((self.Phi - B @ M) ** 2).sum(axis=0) / state.noise + (M**2).sum(axis=0)
+            M = inverse(H)[0] @ (B.T @ Phi)
+            z = ((Phi - B @ M) ** 2).sum(axis=0) + (M**2).sum(axis=0)
         Q = self.Phi.T @ (self.T - self.Phi[:, state.rows] @ state.mean) / state.noise
         return z, (Q**2).mean(axis=1)
 

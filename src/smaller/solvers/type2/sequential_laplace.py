@@ -93,10 +93,10 @@ def _addition_in_trial(evidence: LaplaceEvidence, mode: Mode, tol: float) -> tup
             return max(rise, float(gain[new])), None
         rows, alpha = np.append(mode.rows, new), np.append(mode.alpha, precision[new])
         larger = _settle(evidence, _at(evidence, rows, evidence.take(rows), alpha, mode), LOOSE)
-        if larger.log_evidence > mode.log_evidence + tol:
+        if _gain(larger, mode) > tol:
             larger = _settle(evidence, larger, SETTLED * tol)
-        rise = max(rise, larger.log_evidence - mode.log_evidence)
-        if larger.log_evidence > mode.log_evidence + tol:
+        rise = max(rise, _gain(larger, mode))
+        if _gain(larger, mode) > tol:
             return rise, larger
     return rise, None
 
@@ -125,8 +125,8 @@ def _one_output(evidence: LaplaceEvidence, empty: Mode, tol: float, max_iter: in
         proposed = _nominate(evidence, mode, tol)
         if len(proposed):
             better = _best_on(evidence, np.append(mode.rows, proposed), mode.rows, [mode], tol, SETTLED * tol)
-            settled = better.log_evidence < mode.log_evidence + tol
-            mode = better if better.log_evidence > mode.log_evidence else mode
+            settled = _gain(better, mode) < tol
+            mode = better if _gain(better, mode) > 0 else mode
         else:
             settled = True
     history.append(_note(mode, began))
@@ -201,8 +201,8 @@ def _several_outputs(evidence: LaplaceEvidence, empty: Mode, tol: float, max_ite
     history = [_note(empty, began)]
     starts = [empty, *(_at(evidence, *start, empty) for start in _softmax_starts(evidence, tol, max_iter))]
     found = [_grown(evidence, _settle(evidence, start, LOOSE), tol) for start in starts]
-    mode = _settle(evidence, max(found, key=lambda mode: mode.log_evidence), SETTLED * tol)
-    if mode.log_evidence <= empty.log_evidence + tol:
+    mode = _settle(evidence, max(found, key=lambda mode: (mode.reached, mode.log_evidence)), SETTLED * tol)
+    if _gain(mode, empty) <= tol:
         mode = empty
     for _ in range(max_iter):
         if len(mode.rows):
@@ -248,7 +248,7 @@ def _grown(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         alpha = np.append(mode.alpha, np.full(len(new), np.inf))
         _reestimate(*evidence.frozen(mode, rows, Phi), alpha, tol, steps)
         larger = _settle(evidence, _at(evidence, rows, Phi, alpha, mode), LOOSE)
-        if larger.log_evidence > mode.log_evidence + tol:
+        if _gain(larger, mode) > tol:
             mode, steps = larger, TOGETHER
         elif steps > 1:
             steps = 1
@@ -270,9 +270,9 @@ def _exchanged(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode | None
             break
         other = _at(evidence, rows, evidence.take(rows), alpha, mode)
         other = _settle(evidence, other, LOOSE)
-        if other.log_evidence > mode.log_evidence + tol:
+        if _gain(other, mode) > tol:
             other = _settle(evidence, _grown(evidence, other, tol), SETTLED * tol)
-            if other.log_evidence > mode.log_evidence + tol:
+            if _gain(other, mode) > tol:
                 return other
     return None
 
@@ -334,10 +334,18 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
         alpha = mode.alpha.copy()
         _reestimate(*evidence.frozen(mode, mode.rows, mode.Phi), alpha, min(1e-9, tol**2), STEPS)
         change = np.abs(np.log(np.maximum(alpha, LEAST) / mode.alpha)).max()
-        mode = _at(evidence, mode.rows, mode.Phi, alpha, mode, min(NEAR, 1e-4 * tol**2))
+        found = _at(evidence, mode.rows, mode.Phi, alpha, mode, min(NEAR, 1e-4 * tol**2))
+        if mode.reached and not found.reached:
+            break
+        mode = found
         if change <= tol or evidence.spent:
             break
     return mode
+
+
+def _gain(new: Mode, old: Mode) -> float:
+    """What one model has more evidence than another; weights that are not at their mode have none to compare."""
+    return new.log_evidence - old.log_evidence if new.reached or not old.reached else -np.inf
 
 
 def original(evidence: LaplaceEvidence, tol: float, max_iter: int) -> Solution:
