@@ -17,6 +17,7 @@ from ..errors import Status, choose
 from ..objective import Posterior
 from ..solvers import Solution, null_point
 from ..solvers.quadratic import quadratic_minimum
+from ..solvers.smooth import LEAST
 from ..solvers.solution import History
 from .objective import SummedPoint, SummedPosterior
 from .quasi import QuasiNewton
@@ -190,7 +191,7 @@ class _Newton:
             flat = (rows, np.concatenate([klass, np.arange(o.k)]))
         else:
             H = H[: len(feature), : len(feature)]  # type: ignore[index]
-        H = H + np.diag(o.l2[flat])
+        H = H + np.diag(o.l2[flat] + LEAST * o.largest_curvature(flat[0]))
         target = point.W.copy()
         model = H, point.G[flat], point.W[flat], o.l1[flat], o.scale[flat]
         target[flat] = quadratic_minimum(*model, 0.01 * point.violation)
