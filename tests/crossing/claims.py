@@ -82,7 +82,8 @@ def _softmax(model, row, data, given, lam, l2):
     problem = _softmax_problem(row, data, given, lam, l2, model.basis_)
     W, b = _scored(model.coef_, model.intercept_, problem)
     claimed = model.objective_, model.dual_gap_, model.tol, model.status_
-    return _probabilities(model, row, data, problem.scores(W, b)) + judges.judge_convex(problem, W, b, *claimed)
+    told = _probabilities(model, row, data, problem.scores(W, b), problem.score_rounding(W, b))
+    return told + judges.judge_convex(problem, W, b, *claimed)
 
 
 def path(found, row, data, given):
@@ -96,14 +97,14 @@ def path(found, row, data, given):
     return complaints
 
 
-def _probabilities(model, row, data, F):
-    """Predicted probabilities are those of the scores, up to the rounding of large scores."""
+def _probabilities(model, row, data, F, rounding):
+    """Predicted probabilities are those of the scores, up to the rounding of large scores and of their terms."""
     if row["layout"] == "dask":  # takes no offset in prediction
         return [] if np.isfinite(np.asarray(model.predict_proba(data.X))).all() else ["a probability is not finite"]
     P = np.asarray(model.predict_proba(data.X, data.offset))
     E = np.exp(F - F.max(axis=1, keepdims=True))
     error = np.abs(P[data.kept] - E / E.sum(axis=1, keepdims=True)).max()
-    allowed = 1e-12 * np.abs(F).max() + (1e-3 if row["layout"] in ("float32", "csr32") else 1e-6)
+    allowed = 1e-12 * np.abs(F).max() + rounding.max() + (1e-3 if row["layout"] in ("float32", "csr32") else 1e-6)
     return [] if error <= allowed else [f"a probability is {error:.2g} off"]
 
 

@@ -251,10 +251,11 @@ class Softmax:
 
         The loss is convex, so that scores better by e change it by less.
         """
-        F, error = self.scores(W, b), self._score_rounding(W, b)
+        F, error = self.scores(W, b), self.score_rounding(W, b)
         return self.loss(F + error * (1 - 2 * self.Y)) - self.loss(F)
 
-    def _score_rounding(self, W, b):
+    def score_rounding(self, W, b):
+        """e, (n, m)."""
         size = np.abs(self.shift)
         size[:, self.scored] += np.abs(self.Phi) @ np.abs(W).T + np.abs(b)
         return 8 * np.finfo(float).eps * size
@@ -262,14 +263,12 @@ class Softmax:
     def gradient_rounding(self, W, b, centre):
         """E, what the rounding of the scores makes of the gradient in the weights of columns about a centre."""
         P = self.residual(self.scores(W, b)) + self.Y
-        return (self.s[:, None] * P * (1 - P) * self._score_rounding(W, b))[:, self.scored].T @ np.abs(
-            self.Phi - centre
-        )
+        return (self.s[:, None] * P * (1 - P) * self.score_rounding(W, b))[:, self.scored].T @ np.abs(self.Phi - centre)
 
     def lower_bound(self, W, b):
         """A value that the objective cannot fall below, from the weights with the free ones at their optimum."""
         W, b, slack = self.settle(W.copy(), b.copy())
-        return self.dual(W, b) - slack
+        return max(0.0, self.dual(W, b) - slack)  # no loss and no penalty falls below 0
 
     def improve(self, W, b, enough):
         """An independent solution: the best objective and the best dual bound, and whether it came to rest.

@@ -77,6 +77,7 @@ public:
     }
 
 private:
+    static constexpr double COARSE = 1e-2;    // a gap above this does not notice rounding
     static constexpr double EPSILON = 1e-15;  // what rounding leaves of a sum of products, relative to the lengths of its factors
     const Samples D;
     const double* offset;  // null where there is none
@@ -126,12 +127,13 @@ private:
         };
         for (const auto* part : {&point.near, &point.support, &point.unsparse})
             for (const size_t t : *part) compare(t);
-        measure_swing(point.F);
         const double known = known_part(point, prior);
         double dual = dual_at(point, prior, 1.0 / all, known);
         if (unridged != all) dual = std::max(dual, dual_at(point, prior, 1.0 / unridged, known));
-        const double unsure = free_slack(point, prior) + rounding(point, span);
-        return (std::max(0.0, value - dual) + unsure) / std::max(std::abs(value), negligible);
+        const double gap = std::max(0.0, value - dual), size = std::max(std::abs(value), negligible);
+        if (gap > COARSE * size) return gap / size;
+        measure_swing(point.F);
+        return (gap + free_slack(point, prior) + rounding(point, span)) / size;
     }
 
     double dual_at(const Point& point, const Penalty& prior, double rho, double known) {

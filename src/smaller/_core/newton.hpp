@@ -106,8 +106,9 @@ private:
             size += dot(M.D.s, v.data(), n);
         }
         const double noise = 1e-15 * (std::abs(objective) + size);
-        // Where classes are separable the curvature vanishes, and a step would lose the digits of the scores.
-        const double farthest = M.gaussian ? change : FARTHEST_SCORE + largest, first = change > farthest ? farthest / change : 1.0;
+        // Where classes are separable the curvature vanishes, and steps that gain nothing would lose the digits of the scores.
+        const double farthest = M.gaussian ? change : FARTHEST_SCORE + (-slope > noise ? largest : 0.0);
+        const double first = change > farthest ? farthest / change : 1.0;
         for (double step = first; step > 1e-8 * first; step *= 0.5) {
             for (size_t i = 0; i < n * k; ++i) trial_F[i] = F[i] + step * step_F[i];
             const double value = try_scores() + M.penalty(step);

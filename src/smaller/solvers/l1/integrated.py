@@ -227,6 +227,9 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
             status = Status.CONVERGED
         if point.gap <= tol or not N:
             break
+        if not np.isfinite(point.gap):  # free weights without an optimum that they can reach: nothing can be certified
+            status = Status.STALLED
+            break
         at = _steepest_weight(problem, point, rest)
         if at is None:
             rest *= 0.1

@@ -20,6 +20,7 @@ from ...priors import ElasticNet
 from ...rows.dask.drawn import DrawnRows
 from ...rows.dask.summed import SummedPoint, SummedPosterior
 from .. import Solution, null_point
+from ..smooth import LEAST
 from ..solution import History
 from .newton import newton
 from .quadratic import quadratic_minimum
@@ -204,7 +205,7 @@ class _Newton:
             flat = (rows, np.concatenate([klass, np.arange(o.k)]))
         else:
             H = H[: len(feature), : len(feature)]  # type: ignore[index]
-        H = H + np.diag(o.l2[flat])
+        H = H + np.diag(o.l2[flat] + LEAST * o.largest_curvature(flat[0]))
         target = point.W.copy()
         model = H, point.G[flat], point.W[flat], o.l1[flat], o.scale[flat]
         target[flat] = quadratic_minimum(*model, 0.01 * point.violation)

@@ -177,44 +177,61 @@ def _tangent(columns: Columns, gamma: np.ndarray, strengths: tuple[float, float,
     return 2 * np.sqrt(a1 * c * z)
 
 
-def _reduced(columns: Columns, gamma: np.ndarray, a2: float) -> tuple[np.ndarray, np.ndarray]:
-    """The columns with a variance, and the smaller of I + Gamma^1/2 Phi^T Phi Gamma^1/2 / a2 and its (n, n) twin."""
+class _Reduced(NamedTuple):
+    """I + Phi Gamma Phi^T / a2, or its twin by columns where these are fewer, as a Cholesky factor."""
+
+    kept: np.ndarray  # the columns with a variance
+    factor: tuple[np.ndarray, bool]
+    narrow: bool  # whether it is the twin by columns
+    B: np.ndarray | None  # these columns times sqrt(gamma / a2), where their products would lose too many digits
+
+    def log_determinant(self) -> float:
+        """log|I + Phi Gamma Phi^T / a2|."""
+        return 2 * float(np.log(np.abs(self.factor[0].diagonal())).sum())
+
+
+def _reduced(columns: Columns, gamma: np.ndarray, a2: float) -> _Reduced:
     kept = np.flatnonzero(gamma)
-    if len(kept) <= columns.design.n:
+    narrow = len(kept) <= columns.design.n
+    if narrow:
         root = np.sqrt(gamma[kept])
         H = columns.products(kept, kept) * np.outer(root, root) / a2
     else:
         H = columns.outer(gamma[kept], kept) / a2
     H.flat[:: len(H) + 1] += 1.0
-    return kept, H
+    if H.diagonal().max(initial=1.0) <= LARGEST_PRODUCT:
+        return _Reduced(kept, cho_factor(H), narrow, None)
+    B = np.sqrt(columns.s)[:, None] * columns.take(kept) * np.sqrt(gamma[kept] / a2)
+    A = B if narrow else B.T
+    R = qr(np.vstack([A, np.eye(A.shape[1])]), mode="r", check_finite=False)[0][: A.shape[1]]
+    return _Reduced(kept, (R, False), narrow, B)
 
 
 def _sharpness(columns: Columns, gamma: np.ndarray, a2: float) -> np.ndarray:
     """phi_j^T (a2 I + Phi Gamma Phi^T)^-1 phi_j, of a block of columns at a time."""
     absent, squares = ~np.isfinite(columns.unit), np.full(columns.d, 1 / a2)
-    kept, H = _reduced(columns, gamma, a2)
-    if not len(kept):
+    if not gamma.any():
         return squares
-    narrow, factor, z = len(kept) <= columns.design.n, cho_factor(H), np.empty(columns.d)
+    reduced, z = _reduced(columns, gamma, a2), np.empty(columns.d)
     for first in range(0, columns.d, AT_ONCE):
         block = np.arange(first, min(first + AT_ONCE, columns.d))
-        if narrow:
-            T = np.sqrt(gamma[kept])[:, None] * columns.products(kept, block)
-            z[block] = squares[block] - (T * cho_solve(factor, T)).sum(axis=0) / a2**2
-        else:
-            T = np.sqrt(columns.s)[:, None] * columns.take(block)
-            z[block] = (T * cho_solve(factor, T)).sum(axis=0) / a2
+        z[block] = _sharpness_of(columns, block, gamma, a2, reduced)
     return np.where(absent, squares, np.maximum(z, 1e-14 * squares))
+
+
+def _sharpness_of(columns: Columns, block: np.ndarray, gamma: np.ndarray, a2: float, reduced: _Reduced) -> np.ndarray:
+    """The same of one block; where digits matter, as the least |phi - B x|^2 + |x|^2, which errors of x hardly change."""
+    kept, factor, narrow, B = reduced
+    if narrow and B is None:
+        T = np.sqrt(gamma[kept])[:, None] * columns.products(kept, block)
+        return 1 / a2 - (T * cho_solve(factor, T)).sum(axis=0) / a2**2
+    T = np.sqrt(columns.s)[:, None] * columns.take(block)
+    if not narrow:
+        return (T * cho_solve(factor, T)).sum(axis=0) / a2
+    x = cho_solve(factor, B.T @ T)  # type: ignore[union-attr]
+    return (np.square(T - B @ x).sum(axis=0) + np.square(x).sum(axis=0)) / a2
 
 
 def _log_determinant(columns: Columns, gamma: np.ndarray, a2: float) -> float:
     """log|I + Phi Gamma Phi^T / a2|: the rest of log|a2 I + Phi Gamma Phi^T| is constant."""
-    kept, H = _reduced(columns, gamma, a2)
-    if not len(kept):
-        return 0.0
-    if H.diagonal().max() <= LARGEST_PRODUCT:
-        return float(np.linalg.slogdet(H)[1])
-    B = np.sqrt(columns.s)[:, None] * columns.take(kept) * np.sqrt(gamma[kept] / a2)
-    B = B if len(kept) <= len(B) else B.T
-    R = qr(np.vstack([B, np.eye(B.shape[1])]), mode="r", check_finite=False)[0]
-    return 2 * float(np.log(np.abs(R.diagonal())).sum())
+    return _reduced(columns, gamma, a2).log_determinant() if gamma.any() else 0.0
