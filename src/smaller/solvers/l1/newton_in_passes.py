@@ -199,12 +199,12 @@ class _Newton:
         active = point.active[:d]  # type: ignore[index]
         feature, klass = np.nonzero(active.T)[::-1]
         flat = (feature, klass)
-        H = point.sums.hessian
+        H: Any = point.sums.hessian
         if o.design.intercept:
             rows = np.concatenate([feature, np.full(o.k, d)])
             flat = (rows, np.concatenate([klass, np.arange(o.k)]))
         else:
-            H = H[: len(feature), : len(feature)]  # type: ignore[index]
+            H = H[: len(feature), : len(feature)]
         H = H + np.diag(o.l2[flat] + LEAST * o.largest_curvature(flat[0]))
         target = point.W.copy()
         model = H, point.G[flat], point.W[flat], o.l1[flat], o.scale[flat]
