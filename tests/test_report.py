@@ -87,7 +87,7 @@ def test_a_status_that_is_not_known_is_not_taken_for_convergence(model, tmp_path
     told = smaller.report(smaller.load(tmp_path / "later.model"), X[TEST], LABELS[CODES][TEST]).facts["certificate"]
     assert told["status"] == "exhausted"
     assert "'exhausted' is unknown" in told["ended"]
-    assert "did not converge" in told["ended"]
+    assert "counts as not converged" in told["ended"]
 
 
 def test_weights_are_listed_by_size_with_their_names(found, model):
