@@ -474,8 +474,8 @@ KERNEL_CHECK = """
 import os
 os.environ["TRITON_INTERPRET"] = "1"
 import array_api_compat.torch as xp, torch
-from smaller.design.kernels import Cut, KernelGradient
-from smaller.design.gradient import LossGradient
+from smaller.design.triton_kernels import Cut, KernelGradient
+from smaller.design.loss_gradient import LossGradient
 torch.manual_seed(0)
 for n, d, k, reference, offset in ((70, 20, 10, False, False), (40, 17, 3, True, True), (33, 9, 1, True, False)):
     X, y = torch.randn(n, d), torch.randint(0, k + reference, (n,))

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from smaller import RMLR, SMLR, SMLRCV, path
 from smaller.basis import Kernel, Polynomial
-from smaller.errors import ConvergenceWarning, EmptyModelWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, Status
 
 X, Y = clusters()
 N, P = X.shape
@@ -424,6 +424,17 @@ def test_stopping_early_says_how_far_the_fit_came_and_what_to_do(model):
     assert "raise max_iter, or raise tol" in message
     assert model.n_iter_ == 1
     assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+@pytest.mark.parametrize("status", [status for status in Status if status is not Status.CONVERGED])
+def test_every_status_says_what_happened_and_what_to_do(status):
+    """Models put their name before the sentence and a full stop after it."""
+    sentence = status.sentence(n_iter=7, gap=1e-3, violation=1e-4, tol=1e-6, lam=2.0, noise=1e-9)
+    happened, _, remedy = sentence.partition("; ")
+    assert happened
+    assert remedy
+    assert "{" not in sentence
+    assert not sentence.endswith(".")
 
 
 def test_a_search_that_stops_early_says_so_once():

@@ -101,7 +101,7 @@ def numbers(n=90):
 def test_two_commands_lead_from_a_file_to_predictions(capsys):
     out, _ = smaller_command("fit flowers.csv --target species -o flowers.model", capsys)
     assert re.search(r"Kept \d of 4 features", out)
-    assert "fitted on: every figure here is better" in out
+    assert "fitted on: errors on new samples" in out
     smaller_command("predict flowers.model new.csv -o predictions.csv", capsys)
     found = pd.read_csv("predictions.csv")
     direct = SBMLR().fit(FLOWERS.iloc[::2, :4].to_numpy(), FLOWERS["species"][::2])
@@ -498,7 +498,7 @@ def test_the_demonstration_tells_what_it_found_and_leaves_two_reports(capsys):
     pytest.importorskip("vl_convert")
     pytest.importorskip("jinja2")
     out, _ = smaller_command("demo new/place", capsys)
-    for said in ("worst radius", "of 171 wrong", "95 % interval", "misses by", "90 % intervals", "Certificate"):
+    for said in ("worst radius", "of 171 wrong", "95 % interval", "RMS error", "90 % intervals", "Certificate"):
         assert said in out
     for page in ("new/place/index.html", "new/place/numbers.html"):
         assert page in out
@@ -520,8 +520,8 @@ def test_two_commands_lead_from_a_table_to_predicted_numbers(asked, kind, capsys
     table[::2].to_csv("numbers.csv", index=False)
     table[1::2].drop(columns="y").to_csv("new.csv", index=False)
     out, _ = smaller_command(f"fit numbers.csv -o one.model {asked}", capsys)
-    assert "its 90 % intervals hold" in out
-    assert "fitted on: every figure here is better" in out
+    assert "the 90 % intervals contain" in out
+    assert "fitted on: errors on new samples" in out
     smaller_command("predict one.model new.csv -o out.csv --keep a", capsys)
     direct = kind.fit(table.iloc[::2, :5].to_numpy(), table["y"][::2])
     mean, deviation = direct.predict(table.iloc[1::2, :5].to_numpy(), return_std=True)
@@ -546,7 +546,7 @@ def test_what_is_for_classes_is_refused_for_numbers_with_a_sentence(capsys):
     _, err = smaller_command("predict one.model numbers.csv --reject 0.9", capsys, code=1)
     assert "this model predicts numbers" in err
     _, err = smaller_command("bound one.model numbers.csv", capsys, code=1)
-    assert "about the probability of a wrong class" in err
+    assert "for the probability of a wrong class" in err
     numbers().assign(y="text").to_csv("text.csv", index=False)
     _, err = smaller_command("report one.model text.csv", capsys, code=1)
     assert "needs numbers" in err
@@ -573,7 +573,7 @@ def test_a_report_on_numbers_writes_the_facts_that_it_prints(capsys):
     smaller_command("fit numbers.csv -o one.model", capsys)
     out, _ = smaller_command("report one.model rest.csv -o facts.json", capsys)
     facts = json.loads(Path("facts.json").read_text())
-    assert f"misses by {facts['quality']['rmse']:.4g}" in out
+    assert f"RMS error {facts['quality']['rmse']:.4g}" in out
     assert not facts["data"]["training_sample"]
     assert facts["model"]["training"]["samples"] == 45
 
@@ -625,7 +625,7 @@ def test_a_header_is_named_after_its_file_and_categories_are_told(capsys):
         ("predict flowers.csv new.csv", "flowers.csv is not a model file", 1),
         ("predict nothing.model new.csv", "There is no file nothing.model", 1),
         ("fit flowers.csv -o no/such/folder/one.model", "There is no folder no/such/folder", 1),
-        ("fit flowers.csv -o flowers.csv", "a file that is read; name another file", 1),
+        ("fit flowers.csv -o flowers.csv", "an input file; name another file", 1),
         ("fit", "Missing argument", 2),
         ("fit flowers.csv --folds 3", "No such option", 2),
         ("ftt", "No such command", 2),
@@ -694,13 +694,13 @@ def test_notes_that_do_not_fit_the_model_are_refused(change, capsys):
     change(notes)
     smaller.save(model, "odd.model", notes)
     _, err = smaller_command("predict odd.model new.csv", capsys, code=1)
-    assert "notes that the command does not understand" in err
+    assert "notes that the command cannot use" in err
 
 
 def test_a_plain_model_of_python_is_not_guessed_at(capsys):
     smaller.save(SMLR().fit(IRIS.data, IRIS.target), "plain.model")
     _, err = smaller_command("predict plain.model new.csv", capsys, code=1)
-    assert "not how a table becomes its inputs" in err
+    assert "without a description of the table's columns" in err
 
 
 def test_numbers_are_classes_or_not_by_what_they_look_like():

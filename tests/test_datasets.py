@@ -229,7 +229,7 @@ def test_a_file_that_holds_pickles_is_refused(folder):
 )
 def test_a_file_without_what_it_must_have_is_named_together_with_that(folder, load, write, missing):
     write(folder)
-    with pytest.raises(ValueError, match=rf"{missing!r}.*mend or remove the file"):
+    with pytest.raises(ValueError, match=rf"{missing!r}.*correct or remove the file"):
         load()
 
 

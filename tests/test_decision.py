@@ -528,7 +528,7 @@ def test_wrong_priors_are_refused_with_a_sentence(priors, training, message):
         (lambda: risk_coverage(P3, [0, 1], sample_weight=[0, 0]), "sample_weight is 0 for every sample"),
         (lambda: estimate_priors(P3, [1 / 3] * 3, pseudo_count=-1), "pseudo_count must be a finite number"),
         (lambda: estimate_priors(P3, [1 / 3] * 3, algorithm="magic"), "algorithm must be one of 'newton', 'em'"),
-        (lambda: incurred_cost([0, 1], [0], classes=[0, 1]), "must be of the same samples"),
+        (lambda: incurred_cost([0, 1], [0], classes=[0, 1]), "must describe the same samples"),
         (lambda: incurred_cost([0, 1], [0, 9], classes=[0, 1]), r"not among the classes: \[9\]"),
     ],
 )

@@ -253,7 +253,7 @@ def test_names_cannot_break_a_header(tmp_path):
     odd = ["*/ int x;", "/* a", 'b "', "é\nc"]
     lines = through_c(SMLR(0.5).fit(X, NAMES[CODES]), NEW[:3], tmp_path, names=odd)
     assert len(lines) == 6
-    with pytest.raises(ValueError, match="takes for a name"):
+    with pytest.raises(ValueError, match="identifier of C"):
         to_c(SMLR().fit(X, CODES), "2 words")
 
 

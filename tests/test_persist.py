@@ -353,7 +353,7 @@ HOSTILE = {
     "a method replaced": lambda h: estimator(h)["fitted"].update({"predict": 1}),
     "an array that is not there": lambda h: estimator(h)["fitted"].update({"classes_": {"array": "99"}}),
     "a path for an array": lambda h: estimator(h)["fitted"].update({"classes_": {"array": "../0"}}),
-    "an absurd shape": lambda h: h.update(notes={"array": {"objects": [], "shape": [0, 1 << 60]}}),
+    "too long dimensions": lambda h: h.update(notes={"array": {"objects": [], "shape": [0, 1 << 60]}}),
     "a wrong shape": lambda h: h.update(notes={"array": {"objects": [1], "shape": [1 << 30]}}),
     "a key that is a list": lambda h: h.update(notes={"dict": [[[1], 2]]}),
     "a number of no kind": lambda h: h.update(notes={"scalar": ["|O", 1]}),

@@ -165,7 +165,7 @@ def test_bars_of_the_priors_are_those_that_were_estimated():
     assert_allclose(display.priors["training"], model.training_priors_)
     adapted = plots.PriorShiftDisplay.from_estimator(model.adapt(new))
     assert "nothing has shifted”: p =" in adapted.ax_.get_title()
-    with pytest.raises(ValueError, match="knows of no priors"):
+    with pytest.raises(ValueError, match="has no priors"):
         plots.PriorShiftDisplay.from_estimator(SMLR().fit(X, CODES))
 
 

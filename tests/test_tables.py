@@ -65,7 +65,7 @@ def test_a_new_file_is_read_alike_with_any_of_these_words(monkeypatch):
 
 def test_other_texts_among_numbers_are_refused_with_what_to_do():
     file = written(dose=with_words([">100", "low"]))
-    with pytest.raises(ValueError, match=r"numbers but for '>100', 'low' \(3 of 60 values\)\. Say --numeric 'dose'"):
+    with pytest.raises(ValueError, match=r"numbers but for '>100', 'low' \(3 of 60 values\)\. Use --numeric 'dose'"):
         read_table(file, target="y", impute=True)
     found = read_table(file, target="y", impute=True, numeric=["dose"])
     assert found.columns.inputs == ["dose", "plain"]
@@ -108,7 +108,7 @@ def test_numbers_with_decimal_commas_are_numbers(separator, monkeypatch):
 
 def test_a_comma_before_three_digits_is_not_guessed_at():
     prices = [f"{1 + i % 9},{i % 10}{i % 7}{i % 3}" for i in range(N)]
-    with pytest.raises(ValueError, match="with a decimal comma or a thousands separator; say --decimal ,"):
+    with pytest.raises(ValueError, match="with a decimal comma or a thousands separator; use --decimal ,"):
         read_table(written(";", price=prices), target="y")
     expected = [float(text.replace(",", ".")) for text in prices]
     np.testing.assert_array_equal(read_table(written(";", price=prices), target="y", decimal=",").X[:, 0], expected)

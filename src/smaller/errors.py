@@ -19,7 +19,7 @@ class EmptyModelWarning(UserWarning):
 
 
 class RejectionWarning(UserWarning):
-    """No threshold reaches the error that was asked for: every sample will be rejected."""
+    """No threshold keeps the error at most as large as requested: every sample will be rejected."""
 
 
 class SmallClassWarning(UserWarning):

@@ -18,25 +18,25 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command: 0 is success, 1 a problem with data or model, 2 wrong usage, 130 Ctrl-C."""
     warnings.showwarning = _note
     warnings.simplefilter("default")
-    for category in (DeprecationWarning, FutureWarning, RuntimeWarning):  # a user of the command cannot act on these
+    for category in (DeprecationWarning, FutureWarning, RuntimeWarning):  # messages for programmers
         warnings.simplefilter("ignore", category)
     try:
         code = app(args=list(arguments), prog_name="smaller", standalone_mode=False) or 0
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except BrokenPipeError:  # the reader of our output left, as head does
+    except BrokenPipeError:  # the program that reads the output ended early, as head does
         sys.stderr.close()
         return 0
     except Exception as error:
         return _failed(error)
-    if code == INTERRUPTED:  # some versions of typer return it, some raise
+    if code == INTERRUPTED:  # some versions of typer return this code, others raise Abort
         complain("Interrupted; no file was changed.")
     return code
 
 
 def _failed(error: Exception) -> int:
-    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # wrong usage, found by the parser
-        if error.format_message():  # empty where the help was shown instead
+    if hasattr(error, "format_message") and hasattr(error, "exit_code"):  # an error of the parser: wrong usage
+        if error.format_message():  # empty if the help was shown
             complain(f"{error.format_message()} See smaller --help.")
         return 2
     if not isinstance(error, (ValueError, OSError, MemoryError, ImportError)):

@@ -1,4 +1,4 @@
-"""The application that the commands belong to, and what they check before they work."""
+"""The Typer application of the commands, and the checks that they share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from .terminal import say
 
 app = typer.Typer(
-    help="Sparse Bayesian models from the command line: fit a table, predict another, see why.",
+    help="Sparse Bayesian models from the command line: fit a table, predict another, and report.",
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
 )  # fmt: skip
 
@@ -27,20 +27,20 @@ def _version(asked: bool) -> None:
 @app.callback()
 def show_version(
     version: Annotated[
-        bool, typer.Option("--version", help="Say the version.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Sparse Bayesian models from the command line: fit a table, predict another, see why."""
+    """Sparse Bayesian models from the command line: fit a table, predict another, and report."""
 
 
 def check_place(output: Path | None, *inputs: Path) -> None:
-    """Refuse, before the work starts, to write where that cannot be or would destroy what is read."""
+    """Refuse an output file in a missing folder, or one that is also an input, before the work starts."""
     if output is None:
         return
     if not output.parent.is_dir():
-        raise ValueError(f"There is no folder {output.parent} to write {output.name} to; make it first.")
+        raise ValueError(f"There is no folder {output.parent} to write {output.name} to; create it first.")
     if output.is_dir() or any(output.resolve() == file.resolve() for file in inputs):
-        raise ValueError(f"{output} is a folder, or a file that is read; name another file to write to.")
+        raise ValueError(f"{output} is a folder or an input file; name another file to write to.")
 
 
 def check_task(task: str | None) -> None:

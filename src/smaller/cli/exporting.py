@@ -1,4 +1,4 @@
-"""Models for other programs."""
+"""The command that exports models."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def export(
         "model.onnx"
     ),
     dtype: Annotated[
-        str, typer.Option(help="float64 or float32: of what goes into a graph and comes out.")
+        str, typer.Option(help="float64 or float32: the type of the inputs and outputs of a graph.")
     ] = "float64",
-    name: Annotated[str | None, option("What names in the header begin with; by default the file's.")] = None,
+    name: Annotated[str | None, option("Prefix of the names in the header; by default the name of the file.")] = None,
 ) -> None:
     """Write a model for other programs: as an ONNX graph, or as C without dependencies."""
     check_place(output, model)

@@ -1,4 +1,4 @@
-"""From a table to a model, to predictions, to a report."""
+"""The commands fit, predict and report."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def fit_table(
 
 def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False) -> dict[str, Any]:
     y = target_for(CLASSIFICATION if fitted.classifies else REGRESSION, y)
-    with working("Gathering the facts"):
+    with working("Computing the facts"):
         names = fitted.columns.inputs
         return facts_of(
             fitted.model, fitted.inputs(X), y, names=names, source=source, training=fitted.training, with_path=not brief
@@ -76,13 +76,13 @@ def predict(
     model: ModelFile,
     data: DataFile,
     output: Annotated[Path | None, option("CSV or Parquet; else the terminal.", "--output", "-o")] = None,
-    reject: Annotated[float | None, option("Least confidence: less sure samples are rejected.")] = None,
+    reject: Annotated[float | None, option("Least confidence: samples below it are rejected.")] = None,
     costs: Annotated[str | None, option("true:decided=cost,... or a CSV file; 1 for every other error.")] = None,
     reject_cost: Annotated[float | None, option("Cost of a rejection: rejects where that is cheaper.")] = None,
     prior_shift: Annotated[str | None, option("class=frequency,... of the new data, or 'estimate'.")] = None,
     keep: Annotated[list[str] | None, option("A column of the data to repeat in the output.")] = None,
 ) -> None:
-    """Predict the rows of a table: the decision, the probability of each class, and what was rejected."""
+    """Predict the rows of a table: the decision, the probability of each class, and rejections."""
     check_place(output, model, data)
     fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns)
@@ -103,11 +103,13 @@ def predict(
 
 def _refuse_for_numbers(options_given: list[str]) -> None:
     if options_given:
-        raise ValueError(f"{', '.join(options_given)}: for models of classes, and this model predicts numbers.")
+        raise ValueError(
+            f"{', '.join(options_given)}: only for classifiers, and this model predicts numbers; leave them out."
+        )
 
 
 def _numbers(kept: dict, fitted: models.Fitted, X) -> Any:
-    """Predicted numbers, with their standard deviations where the model knows them."""
+    """Predicted numbers, with their standard deviations where the model has them."""
     import pandas as pd
 
     mean, deviation = mean_and_deviation(fitted.model, fitted.inputs(X))
@@ -120,8 +122,8 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
     found: Any
     if text == "estimate":
         found = decision.estimate_priors(P, training).priors
-        told = ", ".join(f"{label} {share:.3g}" for label, share in zip(classes.tolist(), found, strict=True))
-        complain(f"the priors of these rows are estimated as {told}.", "note")
+        listed = ", ".join(f"{label} {share:.3g}" for label, share in zip(classes.tolist(), found, strict=True))
+        complain(f"the class frequencies of these rows are estimated as {listed}.", "note")
     else:
         found = options.parse_priors(text, classes)
     return decision.shift_priors(P, found, training, classes=classes)
@@ -130,7 +132,7 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
 def _kept_columns(data: Path, names: list[str]) -> dict[str, np.ndarray]:
     ending = data.name.lower().removesuffix(".gz").rpartition(".")[2]
     if names and ending not in FRAMES:
-        raise ValueError(f"--keep needs a file with columns, and {data.name} has a matrix.")
+        raise ValueError(f"--keep needs a file with named columns, and {data.name} is a matrix.")
     try:
         parts = list(FRAMES[ending](data, names, names)) if names else []
     except ValueError as error:
@@ -149,7 +151,7 @@ def _frame(kept: dict, decided: np.ndarray, P: np.ndarray, classes: np.ndarray, 
 
 
 def _write(frame, output: Path | None) -> None:
-    """The whole table, or nothing."""
+    """Write the table to a file, whole or not at all, or to the terminal."""
     if output is None:
         say((write_csv(frame) or "").rstrip("\n"))
         return
@@ -172,7 +174,7 @@ def write_report(
         "report.html"
     ),
 ) -> None:
-    """Write a page about a model on labelled data: what it kept, its errors, and how sure one can be."""
+    """Write a page about a model on labelled data: its weights, its errors, and its certificate."""
     check_place(output, model, data)
     fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)

@@ -22,11 +22,11 @@ SPARSE_BELOW = 0.1  # of the weights: fewer are saved as a sparse matrix
 
 
 class Fitted(NamedTuple):
-    """A model with all that is needed to use it on a file."""
+    """A model with what is needed to apply it to a file."""
 
     model: Any
     columns: Columns
-    scaling: dict[str, np.ndarray] | None  # of the inputs, for bases that need it
+    scaling: dict[str, np.ndarray] | None  # mean and scale of the inputs, for kernels
     training: dict[str, Any]
 
     @property
@@ -51,14 +51,16 @@ def load_fitted(path: Path) -> Fitted:
     model, notes = persist.load_with_notes(path)
     if notes is None:
         raise ModelFileError(
-            f"{path} has a model but not how a table becomes its inputs, as smaller.save wrote it from Python; use it "
-            "there with smaller.load, or fit with smaller fit."
+            f"{path} was written by smaller.save from Python, without a description of the table's columns; load it in "
+            "Python with smaller.load, or fit with smaller fit."
         )
     try:
         fitted = Fitted(model, Columns(**notes["columns"]), notes["scaling"], notes["training"])
         _check(fitted)
-    except Exception as error:  # notes can be anything
-        raise ModelFileError(f"{path} has notes that the command does not understand ({error}).") from None
+    except Exception as error:  # notes may contain any plain values
+        raise ModelFileError(
+            f"{path} has notes that the command cannot use ({error}); fit again with smaller fit."
+        ) from None
     return fitted
 
 
@@ -69,7 +71,7 @@ def _check(fitted: Fitted) -> None:
     if len(inputs) != p or not all(isinstance(text, str) for part in texts for text in part):
         raise ValueError(f"its columns are not the {p} inputs of the model")
     if not all(isinstance(text, str) for part in fitted.columns.missing.values() for text in part):
-        raise ValueError("what counts as missing is not text")
+        raise ValueError("a text for missing values is not text")
     if not all(isinstance(value, (str, float)) for value in fitted.columns.fill.values()):
         raise ValueError("values to impute are neither numbers nor text")
     if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
@@ -85,7 +87,7 @@ def read(path: Path, what: str = "Reading", **wanted: Any) -> Table:
 
 
 def read_to_fit(path: Path, target: str, categorical, numeric, decimal: str | None, ignore, impute: bool) -> Table:
-    """A table to learn from; what its columns were read as is said where their values do not show it."""
+    """The table to fit; prints how columns were read, where that is not obvious."""
     if decimal is not None:
         choose("--decimal", decimal, (".", ","))
     table = read(
@@ -120,13 +122,13 @@ def fit_model(table: Table, name: str | None, task: str | None, settings: Settin
 
 
 def _scaling(X) -> dict[str, np.ndarray]:
-    """Mean and standard deviation of the inputs: kernels compare whole rows, so that units matter."""
+    """Mean and standard deviation of the inputs: the values of a kernel depend on the units."""
     if sparse.issparse(X):
-        raise ValueError("A kernel on a sparse table needs its units as they are; use --no-standardize.")
+        raise ValueError("A kernel on a sparse table cannot be standardised; use --no-standardize.")
     spread = X.std(axis=0)
     return {"mean": X.mean(axis=0), "scale": np.where(spread > 0, spread, 1.0)}
 
 
 def quiet() -> warnings.catch_warnings:
-    """Where a warning would only repeat what the facts say."""
+    """A context without warnings, which would repeat the facts."""
     return warnings.catch_warnings(action="ignore")

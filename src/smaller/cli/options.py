@@ -1,4 +1,4 @@
-"""Options that are text with a meaning: costs and priors by class."""
+"""Parsing of the options for costs and priors by class."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data to try the commands on, and a demonstration."""
+"""The commands datasets and demo."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def list_datasets(
     """List the data sets of the papers, or write one as a table to try the commands on."""
     known = datasets.available()
     if name is None:
-        grid(["name", "where"], [[key, where or "not here"] for key, where in known.items()], texts=(0, 1))
+        grid(["name", "where"], [[key, where or "not found"] for key, where in known.items()], texts=(0, 1))
         return
     choose("name", name, known)
     choose("--part", part, ("all", "train", "test"))
@@ -61,7 +61,7 @@ def _write_dataset(bunch, rows: np.ndarray, output: Path) -> None:
         if output.suffix.lower() == ".npz":
             _write_matrix(beside, X, y, [str(name) for name in bunch.feature_names])
         elif sparse.issparse(X):
-            raise ValueError("This set is a sparse matrix, which a table with columns is not for; name a file .npz.")
+            raise ValueError("This data set is a sparse matrix, which CSV cannot hold; name a file .npz.")
         else:
             _write_columns(beside, X, y, [str(name) for name in bunch.feature_names])
     say(f"{X.shape[0]} rows, {X.shape[1]} columns and the target y: {output}")
@@ -72,7 +72,7 @@ def _write_matrix(path: Path, X, y: np.ndarray, names: list[str]) -> None:
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
-    with open(path, "wb") as stream:  # given a name, NumPy would add an ending
+    with open(path, "wb") as stream:  # NumPy would add an ending to a name
         np.savez_compressed(stream, **parts, y=y, feature_names=np.array(names))
 
 
@@ -89,9 +89,9 @@ def demo(folder: Annotated[Path, typer.Argument(help="Where the reports go.")] =
     folder.mkdir(parents=True, exist_ok=True)
     tumours, diabetes = datasets.load_breast_cancer(), datasets.load_diabetes()
     labels = tumours.target_names[tumours.target]
-    say("Breast cancer: is a tumour malignant? A sparse classifier on samples that it has not seen:\n")
+    say("Breast cancer: is a tumour malignant? A sparse classifier on held-out samples:\n")
     first = _demonstrate("breast cancer", tumours, labels, folder / "index")
-    say("\nDiabetes: how far will it progress in a year? A sparse regression on samples that it has not seen:\n")
+    say("\nDiabetes: how far will it progress in a year? A sparse regression on held-out samples:\n")
     second = _demonstrate("diabetes", diabetes, diabetes.target, folder / "numbers")
     say(f"\nThe reports: {first} and {second}")
 

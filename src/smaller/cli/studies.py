@@ -1,4 +1,4 @@
-"""Models side by side, along a path, and what can be guaranteed of them."""
+"""The commands compare, path and bound."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def compare(
     impute: Impute = False,
     task: Task = None,
 ) -> None:
-    """Cross-validate every suitable model and advise."""
+    """Cross-validate every suitable model and recommend one."""
     check_task(task)
     table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
     task = task or task_of(table.y)
@@ -74,9 +74,9 @@ def _show_scores(task: str, scores: list[Score]) -> None:
     rows = []
     for s in scores:
         figures = {name: form.format(s.figures[name]) for name, form in target.formats.items()}
-        told = {**figures, f"{target.loss} above the best": _above(s, best)}
-        rows.append([s.name, *("-" if "nan" in text else text for text in told.values()), s.size, f"{s.seconds:.2f}"])
-    grid(["model", *told, "kept", "seconds"], rows)
+        shown = {**figures, f"{target.loss} above the best": _above(s, best)}
+        rows.append([s.name, *("-" if "nan" in text else text for text in shown.values()), s.size, f"{s.seconds:.2f}"])
+    grid(["model", *shown, "kept", "seconds"], rows)
     say(advice(task, scores))
 
 
@@ -99,13 +99,13 @@ def show_path(
     impute: Impute = False,
     task: Task = None,
 ) -> None:
-    """Show which columns enter as the prior weakens: the path of SMLR, or of LaplaceRegressor for numbers."""
+    """Show which columns enter as the prior gets weaker: the path of SMLR, or of LaplaceRegressor for numbers."""
     check_task(task)
     check_place(output, data)
     table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
     task = task or task_of(table.y)
     follow = path if task == CLASSIFICATION else laplace_path
-    with working(f"Following {strengths} strengths"):
+    with working(f"Computing the path at {strengths} strengths"):
         found = follow(table.X, target_for(task, table.y), strengths, standardize=standardize)
     names, before, rows = np.array(table.columns.inputs, dtype=object), np.array([], dtype=int), []
     for lam, coef, kept, gap in zip(found.lams, found.sparse_coefs, found.n_kept, found.dual_gaps, strict=True):
@@ -156,13 +156,13 @@ def show_bound(
     prior: Annotated[float | None, option("Rate of a Laplace prior fixed without the data.")] = None,
     intercept_prior: Annotated[float | None, option("The same for the intercept.")] = None,
 ) -> None:
-    """Say what the true error is at most, and under which assumptions."""
+    """Show an upper bound of the true error, with its assumptions."""
     choose("--kind", kind, KINDS)
     fitted = models.load_fitted(model)
     if not fitted.classifies:
         raise ValueError(
-            "The bounds are about the probability of a wrong class, and this model predicts numbers; smaller report "
-            "tells how often its intervals hold the truth."
+            "The bounds are for the probability of a wrong class, and this model predicts numbers; smaller report "
+            "shows how often its intervals contain the true values."
         )
     table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
     declared = {"prior": prior, "intercept_prior": intercept_prior}

@@ -1,4 +1,4 @@
-"""What goes to the terminal: tables and facts to standard output, progress and problems to standard error."""
+"""Output: tables and facts on standard output, progress and errors on standard error."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def complain(text: str, kind: str = "error") -> None:
-    """A problem, as one sentence on standard error."""
+    """Print an error or a note, as one sentence on standard error."""
     colour = "red" if kind == "error" else "yellow"
     err.print(f"[bold {colour}]{kind}:[/] {escape(text)}")
 
 
 def say(text: str = "") -> None:
-    """A line of the answer."""
+    """Print a line of the result."""
     out.print(escape(text))
 
 
 @contextmanager
 def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]]:
-    """Progress of something that may take longer than a second; the value is called with what is done so far.
+    """Show progress while the context lasts; its value is called with the number of rows or parts done.
 
-    Fits that tell what they have done (:mod:`smaller.progress`) are shown as well.
+    Progress that fits report (:mod:`smaller.progress`) is shown as well.
     """
     columns = [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
     columns += [BarColumn(), MofNCompleteColumn()] if total else []
@@ -57,7 +57,7 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
 
 
 def grid(headings: list[str], rows: list[list[Any]], texts: tuple[int, ...] = (0,)) -> None:
-    """A table; the columns numbered in `texts` are words, which may be folded, the others numbers."""
+    """A table; the columns numbered in `texts` are words, which may be wrapped, the others numbers."""
     table = Grid(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for number, heading in enumerate(headings):
         words = number in texts
@@ -102,14 +102,14 @@ def _classes(quality: dict[str, Any]) -> str:
     low, high = quality["interval"]
     return (
         f"{quality['wrong']} of {quality['tested']} wrong ({quality['error']:.1%}, 95 % interval {low:.1%} to "
-        f"{high:.1%}; always the most frequent class: {quality['baseline']:.1%}), log-loss {quality['log_loss']:.3f}, "
-        f"calibration error {quality['calibration_error']:.3f}."
+        f"{high:.1%}; the most frequent class for every sample: {quality['baseline']:.1%}), log-loss "
+        f"{quality['log_loss']:.3f}, calibration error {quality['calibration_error']:.3f}."
     )
 
 
 def _numbers(quality: dict[str, Any]) -> str:
     share = "" if quality["r2"] is None else f", R² {quality['r2']:.3f}"
     return (
-        f"On {quality['tested']} samples it misses by {quality['rmse']:.4g} (RMS; always the mean: "
-        f"{quality['baseline']:.4g}{share}); its 90 % intervals hold {quality['inside']:.1%} of the targets."
+        f"RMS error {quality['rmse']:.4g} on {quality['tested']} samples (the mean for every sample: "
+        f"{quality['baseline']:.4g}{share}); the 90 % intervals contain {quality['inside']:.1%} of the targets."
     )

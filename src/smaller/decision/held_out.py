@@ -1,4 +1,4 @@
-"""Probabilities of samples that the classifier has not seen, on which thresholds are chosen."""
+"""Probabilities of samples that the classifier was not fitted on, from which thresholds are chosen."""
 
 from __future__ import annotations
 

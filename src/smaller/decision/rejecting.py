@@ -21,13 +21,13 @@ FRACTION = Interval(Real, 0, 1, closed="both")
 
 
 class Rejecting(Rejectable):
-    """A classifier that rejects the samples it is least sure of.
+    """A classifier that rejects the samples of least confidence.
 
     A sample is rejected if its confidence is less than a threshold (Chow 1970). The confidence is the greatest
     probability; around a :class:`CostSensitive` it is 1 - expected cost of the decision. Give exactly one of threshold,
-    rate and error. For rate and error the threshold is chosen on samples that the classifier has not seen: by
+    rate and error. For rate and error the threshold is chosen on samples that the classifier was not fitted on: by
     cross-validation or, if it is frozen, on all samples given to fit. Around a :class:`PriorShift` these samples are
-    weighted as the operational priors demand, again after each :meth:`adapt`.
+    weighted to the operational priors, again after each :meth:`adapt`.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Rejecting(Rejectable):
     threshold_ : float
     coverage_, error_, bound_ : float
         Fraction of the held-out samples that is accepted, fraction wrong among those, and its upper limit where a
-        guarantee was asked for; NaN where nothing was held out.
+        guarantee was requested; NaN where nothing was held out.
     curve_ : RiskCoverage or None
         Error against coverage of the held-out samples.
     held_out_ : tuple (P, codes, weight) or None

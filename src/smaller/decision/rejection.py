@@ -28,7 +28,7 @@ class Threshold(NamedTuple):
     error : float
         Fraction wrong among the accepted; NaN if none is accepted, or the labels were not given.
     bound : float
-        Upper confidence limit of the error; NaN where none was asked for.
+        Upper confidence limit of the error; NaN without a guarantee.
     """
 
     value: float

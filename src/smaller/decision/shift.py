@@ -175,7 +175,7 @@ def estimated(P, training, weight, pseudo_count=0.0, algorithm="newton", tol=1e-
     if gap > tol:
         warn(
             f"The estimate of the priors stopped after {n_iter} iterations at most {gap:.1e} nats per sample below the "
-            f"maximum likelihood, where tol={tol:.1e} was asked for; raise max_iter or tol"
+            f"maximum likelihood, before it reached tol={tol:.1e}; raise max_iter or tol"
             f"{'' if step is _newton else ', or use algorithm=' + repr('newton')}.",
             ConvergenceWarning,
         )

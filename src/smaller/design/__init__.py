@@ -1,4 +1,4 @@
-"""The design matrix Phi: a few products, whatever the storage, so that solvers need not know the storage."""
+"""The design matrix Phi as an object with a few products, which are the same for every kind of storage."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A matrix on an accelerator, or wherever PyTorch or CuPy keep it: only scalars and small matrices leave the device.
+"""A matrix in an array of PyTorch or CuPy, on any device: only scalars and small matrices leave the device.
 
 Weights, gradients and Gram matrices, small beside the data, are NumPy's, so that objectives and solvers use them
-unchanged; arrays with a row for each sample stay on the device. Products accumulate in float64 whatever X is stored in.
+unchanged; arrays with a row for each sample stay on the device. Products accumulate in float64 for every dtype of X.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class AcceleratedDesign(Design):
     # -- between the device and its host
 
     def put(self, a, dtype: Any = None) -> Any:
-        """An array on X's device, in float64 unless told otherwise."""
+        """An array on X's device, in float64 by default."""
         if on_device(a):
             return self.xp.astype(a, dtype or self.xp.float64, copy=False)
         return self.xp.asarray(np.ascontiguousarray(a), dtype=dtype or self.xp.float64, device=self.X.device)

@@ -18,7 +18,7 @@ class SparseDesign(Design):
     """float64 or float32, with 32- or 64-bit indices; formats other than CSC and CSR are converted once.
 
     Solvers work on columns. A small CSR matrix is turned into a CSC matrix; of a large one, only the
-    columns that a solver asks for are.
+    columns that a solver needs.
     """
 
     centred = False

@@ -57,14 +57,14 @@ def all_finite(X) -> bool:
 
 
 def rows_of(X, rows: np.ndarray) -> Any:
-    """Some rows of a matrix, or entries of a vector, wherever it lies."""
+    """Some rows of a matrix, or entries of a vector, on any device."""
     if not on_device(X):
         return X[rows]
     return namespace(X).take(X, _beside(rows, X), axis=0)
 
 
 def columns_of(X, columns: np.ndarray) -> Any:
-    """Some columns of a matrix, wherever it lies."""
+    """Some columns of a matrix, on any device."""
     return namespace(X).take(X, _beside(columns, X), axis=1) if on_device(X) else X[:, columns]
 
 

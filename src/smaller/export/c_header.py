@@ -154,7 +154,7 @@ static inline double NAME_input(const double *x, int j) {{
 """
 
 
-PRODUCTS = """/* Column i: a product of inputs; one beyond the last input stands for 1. */
+PRODUCTS = """/* Column i: a product of inputs; the position after the last input means 1. */
 static inline double NAME_column(const double *x, int i) {
     const int degree = (int)(sizeof NAME_factors[0] / sizeof NAME_factors[0][0]);
     double value = 1.0;

@@ -31,7 +31,7 @@ from ..models.type12 import TypeIIClassifier
 
 
 class Products(NamedTuple):
-    """phi_j is the product of inputs; one beyond the last input stands for 1. Linear is a degree of 1."""
+    """phi_j is a product of inputs; the position after the last input means the factor 1. Linear: degree 1."""
 
     factors: np.ndarray  # (q, degree) positions of inputs
 

@@ -2,8 +2,8 @@
 
 A file is an uncompressed ``.npz``: one ``.npy`` member for each array, and ``header.json``, which has the versions and
 the model as a tree. In the tree a value that JSON lacks is an object with one key, its kind: ``{"array": "0"}``,
-``{"tuple": [...]}``, ``{"estimator": {"class": "SMLR", ...}}``. Only the classes of the registry are ever made.
-Members are stored as they are, so that nothing can grow on being read.
+``{"tuple": [...]}``, ``{"estimator": {"class": "SMLR", ...}}``. Only classes of the registry are created.
+Members are not compressed, so that a small file cannot become large in memory.
 """
 
 from __future__ import annotations
@@ -83,8 +83,8 @@ def load(path) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model file, is damaged, names classes that are not this package's, was written in a later
-        format, or has a model that could not predict, such as one with NaN among its weights. The message names the
+        If the file is no model file, is damaged, names classes of other packages, was written in a later format, or has
+        a model that cannot predict, such as one with NaN among its weights. The message names the
         file and the field.
 
     Examples
@@ -101,7 +101,7 @@ def load(path) -> Any:
 def load_with_notes(path) -> tuple[Any, Any]:
     """The model and the notes that were saved with it; as :func:`load` otherwise."""
     path = Path(path)
-    with open(path, "rb") as stream:  # what the system says of missing and forbidden files is said well
+    with open(path, "rb") as stream:  # the errors of missing or forbidden files need no translation
         try:
             reader = Reader(stream)
             return reader.model(), reader.notes()
@@ -109,7 +109,7 @@ def load_with_notes(path) -> tuple[Any, Any]:
             raise ModelFileError(f"{path} {error}") from None
         except zipfile.BadZipFile:
             reason = "it is no zip archive" if not _looks_like_zip(stream) else "it is cut short or damaged"
-        except Exception as error:  # whatever a hostile file may lead to, one sentence comes out
+        except Exception as error:  # any error that a damaged or hostile file causes becomes one sentence
             reason = f"it is damaged ({_brief(error)})"
     raise ModelFileError(f"{path} is not a model file: {reason}. Use a file that smaller.save wrote.")
 

@@ -1,8 +1,8 @@
-"""What the fields of a fitted model must be, so that it can predict: one table for each class of models.
+"""Rules for the fields of a fitted model, so that it can predict: one table for each class of models.
 
-A rule says what a field must be, in the sizes of the model: its inputs, the columns of its basis, the columns kept, its
-classes, and the rows of its weights. The rules of a class hold for its subclasses too. Fields without a rule are not
-checked, so that a later version may add some.
+A rule states the kind and the shape of a field. Shapes are given by the sizes of the model: its inputs, the columns of
+its basis, the columns kept, its classes, and the rows of its weights. The rules of a class hold for its subclasses
+too. Fields without a rule are not checked, so that a later version may add some.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from ..tuning.evidence_search import EvidenceSearch
 
 Sizes = Mapping[str, Any]
 ASYMMETRY = 1e-6  # of a covariance, relative to its largest variance
-DEGREE = 100  # of a polynomial basis that has fewer columns than this
+DEGREE = 100  # largest degree of a polynomial basis, unless it has more columns than this
 
 
 class Rule(NamedTuple):
-    """What a field must be, in words, and whether a value is that; a needed one must be there in a fitted model."""
+    """A description of the values allowed, a function that checks one, and whether a fitted model needs the field."""
 
     expected: Callable[[Sizes], str]
     holds: Callable[[Any, Sizes], bool]
@@ -47,7 +47,7 @@ class FieldError(ValueError):
 
 
 def check(model: Any, where: str) -> None:
-    """Refuse a model with fields that it could not predict with, or that lacks some of these."""
+    """Refuse a model with fields that break a rule, or with only some of the fields of a fitted model."""
     rules = rules_of(type(model))
     fields = vars(model)
     needed = [name for name, rule in rules.items() if rule.needed and name.endswith("_")]
@@ -71,11 +71,11 @@ def _holds(rule: Rule, value: Any, sizes: Sizes) -> bool:
     try:
         return bool(rule.holds(value, sizes))
     except (TypeError, ValueError, KeyError, AttributeError, IndexError, OverflowError):
-        return False  # a value of another kind altogether
+        return False  # the value has another type
 
 
 def shown(value: Any) -> str:
-    """A value in a few words, for a message."""
+    """A short description of a value, for a message."""
     if isinstance(value, np.ndarray) or sparse.issparse(value):
         entries = np.asarray(value.data if sparse.issparse(value) else value)
         odd = entries.dtype.kind == "f" and not np.isfinite(entries).all()
@@ -90,7 +90,7 @@ def shown(value: Any) -> str:
 
 
 def _sizes(fields: Mapping[str, Any]) -> Sizes:
-    """Sizes that other fields must agree with, from fields whose own rules come first."""
+    """The sizes of the model, from fields whose own rules are checked first."""
     basis, classes = fields.get("basis_"), fields.get("classes_")
     sides: tuple[int, ...] = getattr(fields.get("coef_"), "shape", ())
     m = len(classes) if isinstance(classes, np.ndarray) and classes.ndim else None
@@ -107,7 +107,7 @@ def _sizes(fields: Mapping[str, Any]) -> Sizes:
 
 
 def _inputs_of(fields: Mapping[str, Any]) -> int | None:
-    """How many inputs a fitted basis takes, as far as its fields tell."""
+    """The number of inputs of a fitted basis, where its fields contain it."""
     for name in ("mean_", "centers_"):
         if getattr(fields.get(name), "ndim", 0) in (1, 2):
             return int(fields[name].shape[-1])
@@ -150,7 +150,7 @@ def numbers(*shapes: tuple, low=-math.inf, above=False, integers=False, needed=T
 
 
 def one_of(words: str, holds: Callable[[Any], bool], needed: bool = True) -> Rule:
-    """What a predicate of the value alone tells."""
+    """A rule that is a predicate of the value alone."""
     return Rule(lambda _: words, lambda value, _: holds(value), needed)
 
 
@@ -206,7 +206,7 @@ def _fitted_basis(basis, sizes: Sizes) -> bool:
 
 
 def _weights(coef, sizes: Sizes) -> bool:
-    """(scores, columns) of classifiers, (columns,) or (targets, columns) of regressors; sparse ones have two sides."""
+    """Shape (scores, columns) for classifiers; (columns,) or, if sparse or for several targets, (targets, columns)."""
     entries = coef.data if sparse.issparse(coef) else coef
     right = isinstance(entries, np.ndarray) and entries.dtype.kind == "f" and np.isfinite(entries).all()
     rows = coef.shape[:-1]
@@ -220,7 +220,7 @@ def _about_weights(sizes: Sizes) -> str:
 
 
 def _intercept(value, sizes: Sizes) -> bool:
-    """One for each row of weights; a number where they are a vector, or were one before they were made sparse."""
+    """One for each row of weights; a single number where the weights are a vector, or were one before `sparsify`."""
     coef = sizes["fields"]["coef_"]
     if np.ndim(value) == 0 and not sizes["scores"]:
         single = coef.ndim == 1 or (sparse.issparse(coef) and coef.shape[0] == 1)
@@ -290,7 +290,7 @@ def _degree(value, sizes: Sizes) -> bool:
 
 
 def _products(value, sizes: Sizes) -> bool:
-    """As many as there are products of up to `degree` of the inputs."""
+    """The number of products of up to `degree` inputs."""
     fields = sizes["fields"]
     p, degree = fields["n_inputs_"], fields["degree"]
     if not fields["interaction_only"]:
@@ -319,7 +319,7 @@ def _winner(model, sizes: Sizes) -> bool:
     return isinstance(model, BaseEstimator) and model.n_features_in_ == sizes["inputs"]
 
 
-# How many inputs a basis takes, against those of its model.
+# Whether a basis takes the inputs of its model, p of them.
 BASIS_INPUTS: dict[type, Callable[[Any, int], bool]] = {
     Linear: lambda basis, p: basis.n_columns_ == p,
     Polynomial: lambda basis, p: basis.n_inputs_ == p,
@@ -338,7 +338,7 @@ LABEL = one_of("a label", _is_label)
 PLACES = numbers(("columns",), low=0, integers=True)
 KEPT_BY_VARIANCE = Rule(lambda _: "different columns of coef_, among them all that are not 0", _support_by_variance)
 
-# The order matters: sizes come from fields that were checked before.
+# The order matters: sizes come from fields that are checked earlier.
 RULES: dict[type, dict[str, Rule]] = {
     Estimator: {
         "basis": one_of(f"one of {', '.join(map(repr, BASES))}, or a basis", _basis_parameter),

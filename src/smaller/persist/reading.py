@@ -31,7 +31,7 @@ from .registry import (
 
 
 class LaterFormatError(Exception):
-    """The file says that it is newer than this version."""
+    """The format of the file is newer than those that this version reads."""
 
 
 class Reader:
@@ -62,7 +62,7 @@ class Reader:
             raise ValueError("the header is too large")
         header = json.loads(self.archive.read("header.json").decode())
         if header["format"] != FORMAT or type(header["version"]) is not int:
-            raise ValueError("its header is another program's")
+            raise ValueError("its header is that of another program")
         if header["version"] > VERSION:
             raise LaterFormatError(
                 f"was written by smaller {str(header.get('library'))[:20]} in format {header['version']}, and smaller "
@@ -74,11 +74,11 @@ class Reader:
         """The model at the root of the tree."""
         tree = self.header["model"]
         if not (isinstance(tree, dict) and list(tree) == ["estimator"]):
-            raise ValueError("it has no model")
+            raise ValueError("it contains no model")
         return self.decode(tree, "model")
 
     def notes(self) -> Any:
-        """What was kept beside the model."""
+        """The notes that were saved with the model."""
         return self.decode(self.header["notes"], "notes")
 
     def decode(self, tree, where: str) -> Any:
@@ -92,7 +92,7 @@ class Reader:
             return DECODERS[kind](self, content, where)
         except FieldError:
             raise
-        except Exception as error:  # whatever a hostile file may lead to, the field is named
+        except Exception as error:  # any error that a damaged or hostile file causes names the field
             raise FieldError(f"{where} cannot be read: {str(error) or type(error).__name__}") from error
 
     def items(self, content, where: str) -> list:
@@ -150,10 +150,10 @@ class Reader:
         matrix = SPARSE[content["class"]]((data, indices, indptr), shape=_sides(content["shape"]))
         matrix.check_format(full_check=True)
         if not (indices.dtype.kind == indptr.dtype.kind == "i" and data.dtype.kind in "iuf"):
-            raise ValueError("a sparse matrix has places that are no whole numbers, or entries that are no numbers")
+            raise ValueError("a sparse matrix has indices that are no integers, or entries that are no numbers")
         if not (np.array_equal(matrix.indices, indices) and np.array_equal(matrix.indptr, indptr)):
-            raise ValueError("a sparse matrix has places that do not fit its entries")
-        matrix.indices, matrix.indptr = indices, indptr  # of the type that they were saved in
+            raise ValueError("a sparse matrix has indices that do not fit its entries")
+        matrix.indices, matrix.indptr = indices, indptr  # keep the dtype that was saved
         return matrix
 
     def record(self, content, where: str) -> Any:
@@ -164,7 +164,7 @@ class Reader:
         splitter = cls.__new__(cls)
         known = vars(cls())
         if set(content["parts"]) != set(known):
-            raise ValueError("a splitter has other settings than it should")
+            raise ValueError("a splitter has unknown settings, or lacks some")
         vars(splitter).update(self.parts(content["parts"], where))
         return splitter
 
@@ -179,7 +179,7 @@ class Reader:
         model = cls(**parameters)
         for name, item in content["fitted"].items():
             if not FITTED.fullmatch(name) or hasattr(cls, name):
-                raise FieldError(f"{where}.{name} is an attribute that {cls.__name__} should not have")
+                raise FieldError(f"{where}.{name} is no attribute of {cls.__name__}")
             vars(model)[name] = self.decode(item, f"{where}.{name}")
         check(model, where)
         _request(model, self.decode(content["requests"], f"{where}, requests of metadata"))
@@ -190,10 +190,10 @@ class Reader:
 
 
 def _sides(shape) -> tuple[int, ...]:
-    """A shape, refused if absurd."""
+    """A shape; refused if it has too many or too long dimensions."""
     sides = tuple(shape)
     if len(sides) > DIMENSIONS or not all(type(side) is int and 0 <= side <= LONGEST for side in sides):
-        raise ValueError("an array has an absurd shape")
+        raise ValueError("an array has a shape of too many or too long dimensions")
     return sides
 
 
@@ -201,8 +201,8 @@ def _request(model, requests) -> None:
     if not requests:
         return
     made = model._get_metadata_request()
-    for method, told in requests.items():
-        for argument, alias in told.items():
+    for method, requested in requests.items():
+        for argument, alias in requested.items():
             getattr(made, method).add_request(param=argument, alias=alias)
     model._metadata_request = made
 

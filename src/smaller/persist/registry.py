@@ -1,4 +1,4 @@
-"""What a model file may name: the classes that it can hold, and the limits of what is believed of a file."""
+"""The classes that a model file may contain, and the limits of its sizes."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from ..tuning.path import Path
 
 FORMAT, VERSION = "smaller model", 1
 LARGEST_HEADER = 1 << 28  # bytes
-DIMENSIONS, LONGEST = 8, 1 << 40  # of an array; a side of 0 beside a longer one would allocate nothing here, but later
+DIMENSIONS, LONGEST = 8, 1 << 40  # of an array; a dimension of 0 would hide the size of another
 NUMBERS_AND_TEXT = "biufUS"  # kinds of NumPy's types
 FITTED = re.compile(r"[a-zA-Z][a-zA-Z0-9_]*_")
 MEMBER = re.compile(r"[0-9]{1,9}\.npy")
 
-# What a file may name. A new model gets its place here.
+# Classes that a file may contain. A new model is entered here.
 
 
 def _by_name(*classes: type) -> dict[str, Any]:
@@ -50,7 +50,7 @@ ESTIMATORS = _by_name(
     *(basis.Standardized, basis.GatedKernel),
 )
 RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest)
-PRIORS = _by_name(Power, Jeffreys, Student)  # their only parts are the arguments of their making
+PRIORS = _by_name(Power, Jeffreys, Student)  # their attributes are the arguments of their constructors
 SPLITTERS = _by_name(
     *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),
     *(model_selection.ShuffleSplit, model_selection.StratifiedShuffleSplit),

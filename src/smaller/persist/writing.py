@@ -1,4 +1,4 @@
-"""Values as the tree of a model file, and the arrays beside it."""
+"""Values as the tree of a model file, and the arrays beside the tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .registry import ESTIMATORS, FITTED, NUMBERS_AND_TEXT, PRIORS, RECORDS, SPA
 
 
 def unknown(where: str, value) -> str:
-    """The sentence for what a file cannot hold."""
+    """The message for a value that a model file cannot hold."""
     cls = type(value)
     what = f"{where} is a {cls.__module__}.{cls.__qualname__}"
     if isinstance(value, BaseEstimator):
@@ -37,7 +37,7 @@ class Writer:
         self.seen: dict[int, tuple[str, Any]] = {}  # an array that several parts share is written once
 
     def encode(self, value, where: str) -> Any:
-        """The value as JSON; `where` is its name for messages. What lies on a device is brought home."""
+        """The value as JSON; `where` is its name for messages. Arrays on a device are copied to the host."""
         value = host(value)
         if value is None or type(value) in (bool, int, str):
             return value
@@ -94,7 +94,7 @@ class Writer:
         requests, output = state.pop("_metadata_request", None), state.pop("_sklearn_output_config", None)
         for name in state:
             if not FITTED.fullmatch(name):
-                raise ModelFileError(f"{where}.{name} is no parameter and no fitted attribute, so it cannot be saved.")
+                raise ModelFileError(f"{where}.{name} is no parameter and no fitted attribute; delete it to save.")
         return {
             "class": type(value).__name__,
             "parameters": {name: self.encode(item, f"{where}.{name}") for name, item in parameters.items()},
@@ -105,11 +105,11 @@ class Writer:
 
 
 def _requested(requests) -> dict | None:
-    """What set_fit_request and its kin were told: {method: {argument: alias}}."""
+    """The requests of set_fit_request and similar methods: {method: {argument: alias}}."""
     if requests is None:
         return None
     asked = {name: getattr(getattr(requests, name), "requests", {}) for name in vars(requests)}
-    return {name: dict(told) for name, told in asked.items() if told}
+    return {name: dict(requested) for name, requested in asked.items() if requested}
 
 
 def _of(cls: type) -> Callable[[Any], bool]:

@@ -1,8 +1,8 @@
-"""Pictures of models with matplotlib, in the manner of scikit-learn's displays.
+"""Plots of models with matplotlib, in the style of scikit-learn's displays.
 
 A display is made by ``from_estimator``, or from what was computed before (``from_predictions``, ``from_path``,
-``from_scores``); it draws at once, and again with ``plot(ax=...)``. What it shows are its attributes, what it drew on
-are ``ax_`` and ``figure_``. Needs the extra ``plot``.
+``from_scores``); it draws at once, and again with ``plot(ax=...)``. Its attributes are the data shown; ``ax_`` and
+``figure_`` are the axes and the figure. Needs the extra ``plot``.
 """
 
 from .decisions import PriorShiftDisplay, RiskCoverageDisplay

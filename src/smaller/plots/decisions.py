@@ -1,4 +1,4 @@
-"""Pictures of decisions: priors that have shifted, and what rejecting the unsure gains."""
+"""Plots of decisions: prior shift, and the error of accepted samples against coverage."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .display import COLOURS, Display
 
 
 class PriorShiftDisplay(Display):
-    """Bars of how frequent each class was in training, and is in operation.
+    """Bars of the class frequencies in training and in operation.
 
     Parameters
     ----------
     classes : sequence
     priors : dict
-        From a word for it, such as "training", to the priors, (n_classes,).
+        From a name, such as "training", to the priors, (n_classes,).
     title : str
 
     Attributes
@@ -45,11 +45,11 @@ class PriorShiftDisplay(Display):
     def from_estimator(cls, estimator, X=None, *, truth=None, ax=None) -> PriorShiftDisplay:
         """A fitted :class:`~smaller.decision.PriorShift`; with operational samples X, their priors as estimated.
 
-        Without X the priors are those by which it decides. `truth` are the true ones, where they are known.
+        Without X the priors are those that its decisions use. `truth` are the true ones, where they are known.
         """
         check_is_fitted(estimator)
         if not hasattr(estimator, "training_priors_"):
-            raise ValueError(f"{type(estimator).__name__} knows of no priors; give a fitted PriorShift.")
+            raise ValueError(f"{type(estimator).__name__} has no priors; give a fitted PriorShift.")
         new, training, title = estimator.priors_, estimator.training_priors_, ""
         if X is not None:
             new = estimate_priors(estimator.estimator_.predict_proba(X), training).priors
@@ -62,9 +62,9 @@ class PriorShiftDisplay(Display):
         """Priors estimated from the probabilities of operational samples, learnt at the training priors."""
         new = estimate_priors(P, training_priors, classes=classes).priors
         labels = np.arange(len(new)) if classes is None else classes
-        told = training_priors
-        told = [told[label] for label in labels] if isinstance(told, dict) else told
-        return cls._of(labels, told, new, truth, "", ax)
+        training = training_priors
+        training = [training[label] for label in labels] if isinstance(training, dict) else training
+        return cls._of(labels, training, new, truth, "", ax)
 
     @classmethod
     def _of(cls, classes, training, new, truth, title, ax) -> PriorShiftDisplay:
@@ -91,7 +91,7 @@ class PriorShiftDisplay(Display):
 
 
 class RiskCoverageDisplay(Display):
-    """Error of the accepted samples against the fraction accepted, the surest first.
+    """Error of the accepted samples against the fraction accepted, highest confidence first.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class RiskCoverageDisplay(Display):
     name : str
         Of the model, for the legend.
     risk : str
-        The word for the risk.
+        The label of the risk axis.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class RiskCoverageDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, cost=None, name=None, ax=None) -> RiskCoverageDisplay:
-        """Any fitted classifier with predict_proba, on samples that it has not seen."""
+        """Any fitted classifier with predict_proba, on samples that it was not fitted on."""
         check_is_fitted(estimator)
         P = estimator.predict_proba(X)
         name = type(estimator).__name__ if name is None else name

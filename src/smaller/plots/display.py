@@ -1,4 +1,4 @@
-"""What all displays share: axes, colours, and the word for the package that is missing."""
+"""What all displays share: axes, colours, and the error for a missing matplotlib."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark ones first.
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]
 GREY = "0.8"
-EXTRA = 'Pictures need matplotlib; install it with: pip install "smaller[plot]"'
+EXTRA = 'Plots need matplotlib; install it with: pip install "smaller[plot]"'
 
 
 class Display:
-    """A picture whose data are attributes; `plot` draws it."""
+    """A plot whose data are attributes; `plot` draws it."""
 
     ax_: Any
     figure_: Any

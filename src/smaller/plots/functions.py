@@ -1,4 +1,4 @@
-"""What a model says between the samples: the boundary of classes in two inputs, the band of predictions in one."""
+"""Plots of predictions: class boundaries over two inputs, and the band of predictions over one."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class BoundaryDisplay(Display):
         for k in range(len(self.classes)):
             shades = LinearSegmentedColormap.from_list("class", ["white", COLOURS[k % len(COLOURS)]])
             seen = np.ma.masked_array(self.probabilities[:, :, k], best != k)
-            # Probabilities of the winner are at least 1 / K; the surest are not so dark as to hide a point.
+            # vmax above 1 keeps the highest probabilities so light that points remain visible.
             self.surface_ = ax.pcolormesh(self.x, self.y, seen, cmap=shades, vmin=0.0, vmax=1.9, shading="auto")
         self._draw_boundaries(ax)
         for k, label in enumerate(self.classes):
@@ -115,7 +115,7 @@ class BoundaryDisplay(Display):
 
 
 class BandDisplay(Display):
-    """Predictions along one input, with the band that should hold a given share of the targets.
+    """Predictions along one input, with the interval that should contain a given fraction of the targets.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ class BandDisplay(Display):
     centres : ndarray of shape (m,) or None
         Where the relevance vectors lie.
     noise : float
-        Variance of the noise; with it the doubt about the mean is drawn too.
+        Variance of the noise; with it the uncertainty of the mean is drawn too.
     level : float
-        Share of the targets that the band should hold.
+        Fraction of the targets that the band should contain.
     names : pair of str
 
     Attributes
@@ -179,7 +179,7 @@ class BandDisplay(Display):
 
     @classmethod
     def from_predictions(cls, x, mean, deviation, y=None, *, level=0.9, names=("x", "y"), ax=None) -> BandDisplay:
-        """Predictions at samples in any order, and what was observed there."""
+        """Predictions at samples in any order, with the values observed there."""
         x, mean, deviation = (np.asarray(part, dtype=np.float64) for part in (x, mean, deviation))
         order = np.argsort(x, kind="stable")
         points = None if y is None else (x, np.asarray(y))
@@ -189,10 +189,10 @@ class BandDisplay(Display):
         """Draw the mean, the band, and the samples."""
         ax = self._axes(ax)
         z = ndtri(0.5 + self.level / 2)
-        self.band_ = self._fill(ax, z * self.deviation, 0.18, f"holds {self.level:.0%} of the targets")
+        self.band_ = self._fill(ax, z * self.deviation, 0.18, f"{self.level:.0%} of the targets")
         if self.noise is not None:
-            doubt = np.sqrt(np.maximum(self.deviation**2 - self.noise, 0.0))
-            self._fill(ax, z * doubt, 0.35, "doubt about the mean")
+            uncertainty = np.sqrt(np.maximum(self.deviation**2 - self.noise, 0.0))
+            self._fill(ax, z * uncertainty, 0.35, "uncertainty of the mean")
         (self.line_,) = ax.plot(self.x, self.mean, color=COLOURS[0], linewidth=2, label="mean")
         if self.points is not None:
             ax.plot(*self.points, ".", color="0.3", markersize=5, label="samples")

@@ -1,4 +1,4 @@
-"""The regularisation path, and what sparsity costs."""
+"""Plots of the regularisation path, and of the loss against the number of columns kept."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PathDisplay(Display):
     classes : sequence of str
         Of the k scores, where there are several.
     unit : str
-        What the weights are per.
+        The unit of the columns: weights are per this unit.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class PathDisplay(Display):
 
 
 class SparsityDisplay(Display):
-    """Loss on samples held out against the number of columns kept: what sparsity costs.
+    """Loss on held-out samples against the number of columns kept: the cost of sparsity.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class SparsityDisplay(Display):
     chosen : int or None
         The point to mark.
     loss : str
-        The word for the loss.
+        The name of the loss.
 
     Attributes
     ----------
@@ -156,7 +156,7 @@ class SparsityDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator, X, y, *, ax=None) -> SparsityDisplay:
-        """The scores of a fitted :class:`SMLRCV` against what is kept at each of its strengths."""
+        """The scores of a fitted :class:`SMLRCV` against the number of columns kept at each of its strengths."""
         check_is_fitted(estimator)
         if not hasattr(estimator, "scores_") or not hasattr(estimator, "lams_"):
             name = type(estimator).__name__
@@ -172,7 +172,7 @@ class SparsityDisplay(Display):
 
     @classmethod
     def from_scores(cls, scores: Sequence[Score], *, ax=None) -> SparsityDisplay:
-        """Models that were compared (by ``smaller.ranking.cross_validated``), each a point with its name."""
+        """Models that were compared (by ``smaller.tuning.ranking.cross_validated``), each a point with its name."""
         kept, losses, errors = np.array([(score.kept, score.loss, score.loss_error) for score in scores]).T
         return cls(kept, losses, errors, [score.name for score in scores]).plot(ax)
 

@@ -1,4 +1,4 @@
-"""Reports: what a model kept, how good it is and how sure one can be, as one page that works offline.
+"""Reports: the weights of a model, its errors and its certificate, as one page that works offline.
 
 The facts are computed once, as plain numbers and words (:func:`facts`); the page only draws them.
 """
@@ -21,7 +21,7 @@ EXTRA = 'Reports need jinja2 and vl-convert-python; install them with: pip insta
 class Report:
     """Facts about a model, and the page that shows them.
 
-    Notebooks show the page. The facts are there without the packages that the page needs.
+    Notebooks show the page. The facts do not need the packages that the page needs.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Report:
 
     @cached_property
     def html(self) -> str:
-        """The page: one text that fetches nothing."""
+        """The page as HTML, which loads no other files."""
         return _render(self.facts)
 
     def save(self, path) -> None:
@@ -50,28 +50,28 @@ class Report:
     def __repr__(self) -> str:
         quality = self.facts["quality"]
         if self.facts["task"] == REGRESSION:
-            return f"<Report: {self.facts['title']}; misses by {quality['rmse']:.4g} (RMS)>"
+            return f"<Report: {self.facts['title']}; RMS error {quality['rmse']:.4g} >"
         return f"<Report: {self.facts['title']}; {quality['wrong']} of {quality['tested']} wrong>"
 
 
 def report(model, X, y, *, names=None, source: str = "", training=None, path=None) -> Report:
-    """A report on a fitted model: what it kept, its errors, how far it can be believed, and its certificate.
+    """A report on a fitted model: the weights kept, its errors, their bound, and its certificate.
 
-    Of classifiers it has the calibration, the reject option, costs, priors and the bound; of regressors the residuals,
-    the coverage of their intervals, and the noise.
+    For classifiers the report has calibration, the reject option, costs, priors and the bound; for regressors
+    residuals, the coverage of intervals, and the noise.
 
     Parameters
     ----------
     model : classifier or regressor
         Fitted: a model of this package, or a meta-estimator with one inside.
     X, y : array-like of shape (n_samples, n_features), array-like of shape (n_samples,)
-        Samples to report on, best those that the model has not seen.
+        Samples to report on, best samples that the model was not fitted on.
     names : sequence of str, default=None
         Names of the inputs; by default those seen in fit.
     source : str
         Where the samples come from, for the title.
     training : dict, default=None
-        What is known of the training.
+        Facts about the training, as :func:`smaller.report.facts` takes them.
     path : Path, default=None
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
@@ -122,7 +122,7 @@ def _figures(value: float | None) -> str:
 
 
 def _for_script(text: str) -> str:
-    """JSON that no browser takes for the end of a script."""
+    """JSON in which no browser finds the end of the script."""
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 

@@ -1,4 +1,4 @@
-"""How certain it is that the problem was solved, in a sentence that is true for the model."""
+"""How near the fit is to its optimum, in words that hold for the kind of model."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ import numpy as np
 
 from ..errors import Status
 
-ABOUT = (
-    " This is about the optimum, not about the world: it says that the problem was solved, not that the model is right."
-)
+ABOUT = " The certificate says that this objective was minimised, not that the model is right."
 
-UNKNOWN = (
-    "the status {status!r} is not known to this version of smaller, so the fit counts as one that did not converge; "
-    "fit again"
-)
+SMALLEST_GAP = 1e-12  # smaller gaps are rounding
+
+UNKNOWN = "the status {status!r} is unknown to this version of smaller, so the fit counts as not converged; fit again"
 
 
 def certificate(inner) -> dict[str, Any]:
-    """The objective, what is known of its distance from the optimum, and what that means."""
+    """The objective, gap, violation and status, with their meaning in words."""
     objective, violation = float(inner.objective_), float(inner.violation_)
     gap = float(inner.dual_gap_) if hasattr(inner, "dual_gap_") else None
     type_one = hasattr(inner, "lambda_")
@@ -37,11 +34,11 @@ def certificate(inner) -> dict[str, Any]:
 
 
 def _ended(inner, violation: float, gap: float | None) -> str:
-    """The sentence of a status other than converged; empty where all is well."""
+    """The sentence of the status; empty if the fit converged."""
     status = Status.__members__.get(inner.status_.upper())
     if status is Status.CONVERGED:
         return ""
-    if status is None:  # of a later version, or of a file that was changed
+    if status is None:  # from a later version, or from a changed file
         return UNKNOWN.format(status=inner.status_)
     known = {"n_iter": inner.n_iter_, "gap": np.nan if gap is None else gap, "violation": violation, "tol": inner.tol}
     known |= {name: getattr(inner, f"{name}_", np.nan) for name in ("lam", "noise")}
@@ -52,22 +49,28 @@ def _convex(inner, objective: float, violation: float, gap) -> str:
     found = [name for name in ("lam", "noise") if hasattr(inner, f"{name}_") and not hasattr(inner, "lambda_")]
     words = {"lam": "strength", "noise": "noise"}
     at = f" at the {' and the '.join(words[name] for name in found)} found" if found else ""
-    return (
-        f"No weights at all can lower the objective{at}, {objective:.2f} nats, by more than {abs(objective) * gap:.1e} "
-        f"nats (the duality gap), rounding aside; and no gradient misses its optimality condition by more than "
-        f"{violation:.1e} of the penalty (the violation)."
-    )
+    if not gap < 1:
+        return f"It is not known how far the objective{at} is from its minimum: there is no finite duality gap."
+    near = "The fit is at the optimum: no" if inner.status_ == Status.CONVERGED.name.lower() else "No"
+    return f"{near} other weights can lower the objective{at} by more than {_part(gap)}."
+
+
+def _part(gap: float) -> str:
+    """A relative gap in words, rounded up to a power of ten: 3e-7 is one part in a million."""
+    power = int(np.floor(-np.log10(max(gap, SMALLEST_GAP))))
+    words = {0: "its own value", 3: "one part in a thousand", 6: "one part in a million", 9: "one part in a billion"}
+    return words.get(power, f"one part in {10**power:,}".replace(",", " "))
 
 
 def _evidence(inner, objective: float, violation: float, gap) -> str:
     return (
         f"The log evidence is {inner.evidence_:.2f} nats, and its slope in the logarithm of every variance is at most "
-        f"{violation:.1e}. The evidence may have several maxima: this is one of them, and no proof that none is higher."
+        f"{violation:.1e}. The evidence may have several maxima: this is one of them, and another may be higher."
     )
 
 
 def _local(inner, objective: float, violation: float, gap) -> str:
     return (
-        f"The objective is not convex: the weights kept are stationary, to {violation:.1e}, and weights that are 0 "
-        "stay there, so this is a local optimum, and no proof that none is better."
+        f"The objective is not convex. The weights kept are stationary to {violation:.1e}: this is a local minimum, "
+        "and another may be lower."
     )

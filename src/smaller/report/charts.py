@@ -1,4 +1,4 @@
-"""The pictures of a report as Vega-Lite specifications: plain dicts made from the facts."""
+"""The charts of a report as Vega-Lite specifications: plain dicts made from the facts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#5
 
 
 def charts(facts: dict[str, Any]) -> dict[str, dict]:
-    """Those that the facts allow, by the name of their place in the page."""
+    """The charts that the facts have data for, by the name of their place in the page."""
     found = {name: draw(facts) for name, draw in {"weights": _weights, **OF_TASK[facts["task"]]}.items()}
     if "curves" in facts["path"]:
         found["path"] = _path(facts)
@@ -81,7 +81,7 @@ def _weights(facts: dict) -> dict:
     ]
     y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
     title = "weight per standard deviation" if kept["standardised"] else "weight"
-    end = {"titleAnchor": "end"}  # on a narrow page, long names leave less room than the title takes
+    end = {"titleAnchor": "end"}  # on a narrow page a centred title would be cut off by long names
     bars = {"mark": {"type": "bar", "tooltip": True},
             "encoding": {"y": y, "x": _axis("weight", title, axis=end),
                          "color": {"condition": {"test": "datum.weight < 0", "value": COLOURS[1]},
@@ -161,7 +161,7 @@ def _dots(x: dict, y: dict, number: int) -> dict:
 
 
 def _coverage(facts: dict) -> dict:
-    x, y = _axis("level", "should hold", scale=UNIT), _axis("inside", "hold", scale=UNIT)
+    x, y = _axis("level", "nominal level", scale=UNIT), _axis("inside", "targets inside", scale=UNIT)
     ideal = {"mark": {"type": "line", "strokeDash": [4, 4], "color": "#767676"},
              "data": {"values": [{"level": 0, "inside": 0}, {"level": 1, "inside": 1}]},
              "encoding": {"x": x, "y": y}}  # fmt: skip
@@ -171,13 +171,13 @@ def _coverage(facts: dict) -> dict:
 
 
 def _surest(facts: dict) -> dict:
-    x, y = _axis("share", "share accepted, the surest first", scale=UNIT), _axis("rmse", "error of the accepted (RMS)")
+    x, y = _axis("share", "fraction accepted", scale=UNIT), _axis("rmse", "RMS error of the accepted")
     line = {"mark": {"type": "line", "color": COLOURS[0], "tooltip": True}, "encoding": {"x": x, "y": y}}
     return _chart(facts["surest"], "Error of the accepted samples", [line, _here("share", x, 1.0)])
 
 
 def _here(field: str, x: dict, value: float) -> dict:
-    """The line that a slider moves."""
+    """The vertical line that a slider moves."""
     return {"mark": {"type": "rule", "color": COLOURS[1], "strokeWidth": 2},
             "data": {"name": "here", "values": [{field: value}]}, "encoding": {"x": x}}  # fmt: skip
 

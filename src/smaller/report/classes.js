@@ -9,7 +9,7 @@ function threshold() {
   mark("risk", {coverage: accepted / P.length});
 }
 
-// A prior whose field is as the page opened: the field shows it rounded, so the exact one is taken.
+// A prior whose field was not changed: the field shows it rounded, so the exact value is used.
 const untouched = field => field.value === field.defaultValue;
 
 function cost() {
@@ -28,17 +28,17 @@ function cost() {
   P.forEach((p, i) => {
     const q = asTrained ? p : p.map((x, k) => here[k] > 0 ? x * future[k] / here[k] : 0);
     const z = q.reduce((a, b) => a + b, 0) || 1, expected = j => q.reduce((s, x, k) => s + x / z * C(k, j), 0);
-    // Of decisions that cost the same, the most probable class is taken.
+    // Of decisions of equal cost, the most probable class is taken.
     let choice = best[i], least = expected(choice);
     for (let j = 0; j < K; j++) if (expected(j) < least - 1e-12 * (1 + least)) { least = expected(j); choice = j; }
     if (aside < least) choice = K;
     decided[choice] += 1; changed += choice !== best[i];
     total[codes[i]] += choice === K ? aside : C(codes[i], choice); number[codes[i]] += 1;
   });
-  // Without other priors the samples count as they are; with them, each class counts by its prior.
+  // With unchanged priors every sample counts once; otherwise each class is weighted by its prior.
   const mean = asTrained ? total.reduce((a, b) => a + b, 0) / P.length
     : future.reduce((s, f, k) => s + (number[k] ? f * total[k] / number[k] : 0), 0);
-  say("weighting", asTrained ? "the samples count as they are" : "each class counts by its frequency given above");
+  say("weighting", asTrained ? "every sample counts once" : "each class is weighted by its future frequency");
   say("mean-cost", mean.toPrecision(3)); say("changed", changed); say("aside", decided[K]);
   [...document.querySelectorAll("#decided td")].forEach((cell, j) => { cell.textContent = decided[j]; });
 }

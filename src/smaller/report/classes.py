@@ -1,4 +1,4 @@
-"""The facts about a classifier: errors, calibration, what rejection gains, and the bound."""
+"""The facts about a classifier: errors, calibration, rejection, and the bound."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..tuning.ranking import calibration, calibration_error
 from .intervals import exact_interval
 
 POINTS = 200  # of the risk-coverage curve
-NUMBERS = 60_000  # probabilities that travel with the page
+NUMBERS = 60_000  # probabilities that the page contains at most
 
 
 def class_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
-    """What a report says of predicted classes."""
+    """The facts about predicted classes."""
     P = np.asarray(model.predict_proba(X))
     codes = bounds.admission.label_positions(inner, y)
     seen, test = _test_set(inner, X, y)
@@ -66,7 +66,7 @@ def _risk_coverage(P: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
 
 
 def _samples(P: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
-    """Probabilities for the controls of the page; of many samples, a random part that says so."""
+    """Probabilities for the controls of the page; of many samples, a random part (``whole`` is then False)."""
     n, m = P.shape
     limit = max(NUMBERS // m, 100)
     rows = np.arange(n) if n <= limit else np.sort(np.random.default_rng(0).choice(n, limit, replace=False))
@@ -88,7 +88,7 @@ def _test_set(inner, X, y) -> tuple[bool, dict[str, Any]]:
 
 
 def classifier_was_fitted_on(inner, X, codes: np.ndarray) -> bool:
-    """Whether these are the training samples of a model that the bound cannot tell it of.
+    """Whether these are the training samples, for models that :func:`bounds.test_set` cannot check.
 
     A free intercept leaves residuals that sum to 0. Models without one, or with weights, are not recognised.
     """

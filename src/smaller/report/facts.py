@@ -1,4 +1,4 @@
-"""What a report says, as plain numbers and words: computed once, for the page, for the terminal and as JSON."""
+"""The facts of a report, as plain numbers and words, for the page, the terminal and JSON."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from .kept import kept
 from .numbers import number_facts
 from .paths import path_facts
 
-INSIDE = ("best_estimator_", "estimator_", "estimator")  # where meta-estimators have their model
+INSIDE = ("best_estimator_", "estimator_", "estimator")  # attributes in which meta-estimators keep their model
 OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
-SEEN = "These are the samples that the model was fitted on: every figure here is better than it will be on new ones."
+SEEN = "These are the samples that the model was fitted on: errors on new samples are usually larger."
 
 
 def facts(model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True) -> dict[str, Any]:
-    """All that a report says, as a dict that JSON can hold.
+    """The facts of a report, as a dict that JSON can hold.
 
     Parameters
     ----------
     model : classifier or regressor
         Fitted: a model of this package, or a meta-estimator with one inside.
     X, y : array-like of shape (n_samples, n_features), array-like of shape (n_samples,)
-        The samples to report on, best those that the model has not seen; whether it was fitted on them is found out
-        where that is possible, and said.
+        The samples to report on, best samples that the model was not fitted on. Where the training samples are
+        recognised, the report says so.
     names : sequence of str, default=None
         Names of the inputs.
     source : str
         Where the samples come from.
     training : dict, default=None
-        What is known of the training, such as ``{"samples": 200}``; ``"priors"`` are the class frequencies there, which
-        the samples given stand for otherwise.
+        Facts about the training, such as ``{"samples": 200}``; ``"priors"`` are its class frequencies, by default
+        those of the samples given.
     path : Path, default=None
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
     with_path : bool, default=True
-        Whether to tell of the path.
+        Whether to include the path.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
         "kept": kept(inner, X, names, labels),
         "path": path_facts(path, inner, X, y, names, labels, found["data"]["training_sample"])
         if with_path
-        else {"reason": "The path was not asked for."},
+        else {"reason": "The path was not requested."},
         "certificate": certificate(inner),
         "versions": _versions(),
     }

@@ -1,4 +1,4 @@
-"""How sure one can be of a fraction that was counted."""
+"""Confidence intervals of a fraction."""
 
 from __future__ import annotations
 

@@ -46,14 +46,14 @@ def kept(inner, X, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
 
 
 def label_of(row: int, rows: int, labels: list[str]) -> str:
-    """The class whose score a row of weights makes; nothing in regression."""
+    """The class whose score a row of weights gives; empty in regression."""
     return "" if not labels else labels[1] if rows == 1 else labels[row]
 
 
 def favoured(weight: float, row: int, rows: int, labels: list[str]) -> str:
     """The class that becomes more probable as the column grows; of several classes, "not" the one that becomes less so.
 
-    Nothing in regression.
+    Empty in regression.
     """
     own = label_of(row, rows, labels)
     if weight > 0 or not own:
@@ -62,7 +62,7 @@ def favoured(weight: float, row: int, rows: int, labels: list[str]) -> str:
 
 
 def _errors(inner, coef: np.ndarray) -> np.ndarray | None:
-    """Standard deviations of the weights, where the model knows how sure it is of them."""
+    """Standard errors of the weights, where the model has a covariance."""
     covariance = getattr(inner, "covariance_", None)
     if covariance is None:
         return None

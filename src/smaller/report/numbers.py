@@ -1,4 +1,4 @@
-"""The facts about a regressor: errors, intervals, noise, and the samples that the pictures show."""
+"""The facts about a regressor: errors, intervals, noise, and the samples in the charts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..tuning.ranking import coverage, density_losses, mean_and_deviation
 from .intervals import exact_interval
 
 LEVELS = np.linspace(0.01, 0.99, 99)  # of intervals
-POINTS = 2_000  # samples in the pictures
-STEPS = 200  # of the curve of the surest samples
+POINTS = 2_000  # samples in the charts
+STEPS = 200  # points of the curve of the samples with the smallest deviations
 
 
 def number_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
-    """What a report says of predicted numbers."""
+    """The facts about predicted numbers."""
     if np.ndim(inner.intercept_):
         raise ValueError("A report is about one target, and the model has several; fit one model for each.")
     if y.dtype.kind not in "biuf":
@@ -39,10 +39,10 @@ def number_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
 
 
 def regressor_was_fitted_on(inner, X, y: np.ndarray) -> bool:
-    """Whether these are the training samples: their means are those the model knows.
+    """Whether these are the training samples: they have the column means that the model kept.
 
-    About the means of the columns kept, a free intercept leaves residuals whose mean is 0. A model without an
-    intercept, or with sample weights, is not recognised.
+    With a free intercept the residuals of the training samples have mean 0 as well. The training samples of a model
+    without an intercept, or with sample weights, are not recognised.
     """
     if not inner.fit_intercept:
         return False
@@ -78,7 +78,7 @@ def _finite(value) -> float | None:
 
 
 def _coverage(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> list[dict[str, float]]:
-    """For each level of the intervals: how many targets they hold, and their mean width."""
+    """For each level of the intervals: the fraction of targets inside, and the mean width."""
     return [
         {
             "level": round(float(level), 2),
@@ -112,7 +112,7 @@ def _noise(inner, deviation: np.ndarray) -> dict[str, Any]:
 
 
 def _samples(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> dict[str, Any]:
-    """Samples for the pictures; of many, a random part that says so."""
+    """Samples for the charts; of many, a random part (``whole`` is then False)."""
     n = len(y)
     rows = np.arange(n) if n <= POINTS else np.sort(np.random.default_rng(0).choice(n, POINTS, replace=False))
     columns = {"observed": y, "predicted": mean, "deviation": deviation}

@@ -18,7 +18,7 @@ function strength() {
   mark("path", {lam: facts.path.lams[at]});
 }
 
-// Each control by its name, with what it changes; any other field changes what `rest` does.
+// The controls by name, each with the function that updates its part of the page; other fields call `rest`.
 async function start(controls, rest) {
   controls.strength = strength;
   const update = () => { for (const change of Object.values(controls)) change(); rest(); };

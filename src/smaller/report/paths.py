@@ -1,4 +1,4 @@
-"""The regularisation path of a report: that of the samples that the model was fitted on."""
+"""The regularisation path of a report, computed on the training samples."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..tuning.ranking import what_is_kept
 from ..tuning.training_path import ON_PATH, strength_of, training_path, with_model
 from .kept import deviations, label_of
 
-CURVES = 8  # columns drawn: as many as there are colours to tell apart
-PATH_SIZE = 4_000_000  # entries of X beyond which no path is computed unasked
+CURVES = 8  # columns drawn, one colour each
+PATH_SIZE = 4_000_000  # entries of X up to which the path is computed by default
 
 
 def worth_a_path(inner, X) -> bool:
-    """Whether a model has a path to draw, and X is small enough to compute it unasked."""
+    """Whether a model has a path to draw, and X is small enough to compute it by default."""
     return not _reason(inner) and X.shape[0] * inner.coef_.shape[-1] <= PATH_SIZE
 
 

@@ -73,7 +73,7 @@ class Columns:
 
 
 class Table(NamedTuple):
-    """Inputs, and the target where it was asked for."""
+    """Inputs, and the target if one was named."""
 
     X: Any
     y: Any  # (n,), or None

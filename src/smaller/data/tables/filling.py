@@ -84,8 +84,8 @@ def _numbers(frame, columns: Columns) -> np.ndarray:
         except ValueError as error:
             odd[name] = str(error)
     if odd:
-        told = ", ".join(f"{name!r} (such as {text!r})" for name, text in odd.items())
-        raise ValueError(f"Columns that were numbers when the model was fitted have text now: {told}.")
+        shown = ", ".join(f"{name!r} (such as {text!r})" for name, text in odd.items())
+        raise ValueError(f"Columns that were numbers when the model was fitted have text now: {shown}.")
     return values
 
 
@@ -102,8 +102,8 @@ def _impute(X: np.ndarray, columns: Columns, wanted: Reading, unseen: Counter) -
     missing = {name: count for name, count in missing.items() if count}
     infinite = {name: int(np.isinf(X[:, place]).sum()) for name, place in places.items()}
     if any(infinite.values()):
-        told = ", ".join(f"{name!r} {count}" for name, count in infinite.items() if count)
-        raise ValueError(f"Values are infinite, of {len(X)} rows: {told}. Remove these rows, or --ignore the columns.")
+        shown = ", ".join(f"{name!r} {count}" for name, count in infinite.items() if count)
+        raise ValueError(f"Values are infinite, of {len(X)} rows: {shown}. Remove these rows, or --ignore the columns.")
     if missing and not (wanted.impute or fill):
         raise ValueError(_about_missing(missing, unseen, len(X), columns))
     for name, place in places.items():
@@ -126,13 +126,13 @@ def _values(fill: Any, name: str, columns: Columns) -> Any:
 
 
 def _about_missing(missing: dict[str, int], unseen: Counter, rows: int, columns: Columns) -> str:
-    told = ", ".join(
-        f"{name!r} {count}" + (f" ({unseen[name]} of them texts that the model has not seen)" if unseen[name] else "")
+    shown = ", ".join(
+        f"{name!r} {count}" + (f" ({unseen[name]} of them texts new to the model)" if unseen[name] else "")
         for name, count in list(missing.items())[:12]
     )
     more = f" and {len(missing) - 12} more columns" if len(missing) > 12 else ""
     read = "".join(f" {sentence}" for sentence in columns.told(list(missing)[:12]))
     return (
-        f"Values are missing, of {rows} rows: {told}{more}. Fit with --impute to put the median, or the most frequent "
+        f"Values are missing, of {rows} rows: {shown}{more}. Fit with --impute to put the median, or the most frequent "
         f"text, in their place; leave columns out with --ignore; or remove the rows.{read}"
     )

@@ -134,7 +134,7 @@ def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset(
     Raises
     ------
     ValueError
-        With the first text that is neither; `missing` has further texts that stand for a missing value.
+        With the first text that is neither; `missing` has further texts that mean a missing value.
     """
     import pandas as pd
 

@@ -167,7 +167,7 @@ def _judged(
     if wanted.target in numbers and (missing := numbers[wanted.target].of(ABSENT)):
         raise ValueError(
             f"The target {wanted.target!r} is missing in {numbers[wanted.target].rows[ABSENT]} of {rows} rows, where "
-            f"it is {listed(missing, 3)}; remove these rows, or say --categorical {wanted.target!r} if that is a class."
+            f"it is {listed(missing, 3)}; remove these rows, or use --categorical {wanted.target!r} if that is a class."
         )
     return Columns(
         used,
@@ -203,7 +203,7 @@ def _about_numbers(name: str, texts: Texts, by_comma: bool, wanted: Reading) -> 
     if texts.number(*commas) and not by_comma:
         return (
             f"Column {name!r} has numbers such as {texts.of(*commas)[0]!r}, with a decimal comma or a thousands "
-            "separator; say --decimal , if it is the decimal mark, otherwise remove it."
+            "separator; use --decimal , if it is the decimal mark, otherwise remove it."
         )
     odd = texts.number(TEXT, DATE)
     if name in wanted.numeric:
@@ -212,7 +212,7 @@ def _about_numbers(name: str, texts: Texts, by_comma: bool, wanted: Reading) -> 
     if odd:
         return (
             f"Column {name!r} has numbers but for {listed(texts.of(TEXT, DATE), 3)} ({odd} of {texts.present} values). "
-            f"Say --numeric {name!r} to count them as missing, --categorical {name!r} to take every value as a "
+            f"Use --numeric {name!r} to count them as missing, --categorical {name!r} to take every value as a "
             f"category, or --ignore {name!r}."
         )
     return ""
@@ -223,7 +223,7 @@ def _about_dates(name: str, texts: Texts) -> str:
         return ""
     return (
         f"Column {name!r} has dates or times, such as {texts.of(DATE)[0]!r}. Put numbers in their place, such as the "
-        f"year, the month, or the days since the first one; leave it out with --ignore {name!r}; or say --categorical "
+        f"year, the month, or the days since the first one; leave it out with --ignore {name!r}; or use --categorical "
         f"{name!r} to take every date as a category."
     )
 
@@ -233,9 +233,9 @@ def _about_free_text(categories: dict[str, Texts], rows: int) -> str:
     many = {name: texts for name, texts in categories.items() if len(texts.counts) > limit}
     if not many:
         return ""
-    told = ", ".join(f"{name!r} ({_different(texts, rows)})" for name, texts in list(many.items())[:6])
+    shown = ", ".join(f"{name!r} ({_different(texts, rows)})" for name, texts in list(many.items())[:6])
     return (
-        f"Columns of text are taken as categories, and these have too many: {told}. Leave them out with --ignore, or "
+        f"Columns of text are taken as categories, and these have too many: {shown}. Leave them out with --ignore, or "
         "turn them into numbers."
     )
 
