@@ -123,8 +123,7 @@ def lasso(model, row, data, given):
     w, b, s = _dense(model.coef_), model.intercept_, data.s
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) / np.sqrt(model.noise_) if row["standardize"] else 1.0
     problem = judges.Lasso(Phi, y, s, model.noise_, model.lam_ * unit * np.ones(Phi.shape[1]), row["fit_intercept"])
-    blur = judges.evidence_rounding(Phi, w, b, y, s, model.noise_)
-    complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_, blur)
+    complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_)
     noise = float(s @ (y - Phi @ w - b) ** 2) / s.sum()
     if row["noise"] == "learn" and model.status_ == "converged" and abs(noise / model.noise_ - 1) > 1e-5:
         complaints.append(f"noise_ is {model.noise_:.9g}, the residuals have {noise:.9g}")
