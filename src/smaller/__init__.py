@@ -1,6 +1,6 @@
 """Sparse Bayesian classification and regression: certified, unit-invariant, honest about uncertainty."""
 
-from . import bounds, decision
+from . import bounds, decision, inference
 from ._version import __version__
 from .export import to_c, to_onnx
 from .models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
@@ -41,6 +41,7 @@ __all__ = [
     "__version__",
     "bounds",
     "decision",
+    "inference",
     "laplace_path",
     "load",
     "maximally_sparse",
