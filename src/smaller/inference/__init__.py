@@ -4,6 +4,9 @@
 false ones. The bound has three numbers; :func:`expected_false`, :func:`most_selected` and :func:`least_threshold` find
 each of them from the other two.
 
+:class:`Knockoffs` selects features at a false discovery rate, where the law of the columns is known or can be
+estimated: for about as many samples as columns or more, and many relevant features.
+
 Examples
 --------
 >>> from smaller.inference import expected_false, least_threshold
@@ -13,6 +16,7 @@ Examples
 """
 
 from .false_bounds import expected_false, least_threshold, most_selected
+from .knockoffs import Knockoffs
 from .stability import StabilitySelection
 
-__all__ = ["StabilitySelection", "expected_false", "least_threshold", "most_selected"]
+__all__ = ["Knockoffs", "StabilitySelection", "expected_false", "least_threshold", "most_selected"]

@@ -96,22 +96,22 @@ def first_to_enter(follow: Callable[..., Path], q: int, candidates: np.ndarray, 
         if finer == FINE_ROUNDS or not grid[step] * TOGETHER < above < np.inf:
             return early / largest
         grid = np.geomspace(above, grid[step], FINE_POINTS)[1:]
-        strengths = np.where(early > 0, early, _entered(follow(grid), candidates))
+        strengths = np.where(early > 0, early, entered(follow(grid), candidates))
     return np.where(strengths >= grid[step], strengths / largest, 0.0)
 
 
 def _down_until(follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float):
     """Strengths of entry and the grid, followed down until q candidates have entered or the path ends."""
     found = follow(POINTS, eps=REACH)
-    strengths, grid = _entered(found, candidates), found.lams
+    strengths, grid = entered(found, candidates), found.lams
     while np.count_nonzero(strengths) < q and grid[-1] > end * grid[0]:
         found = follow(grid[-1] * np.geomspace(1, REACH, POINTS + 1)[1:])
-        strengths = np.where(strengths > 0, strengths, _entered(found, candidates))
+        strengths = np.where(strengths > 0, strengths, entered(found, candidates))
         grid = np.append(grid, found.lams)
     return strengths, grid
 
 
-def _entered(found: Path, candidates: np.ndarray) -> np.ndarray:
+def entered(found: Path, candidates: np.ndarray) -> np.ndarray:
     """The largest strength at which each column has a non-zero weight, 0 where it has none or is no candidate."""
     weights = found.weights.tocoo()
     first = np.full(weights.shape[1], len(found))

@@ -4,43 +4,26 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import HasMethods, Interval, StrOptions, check_sample_weight
-from ..basis import Linear
+from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, warn
-from ..models.adaptive import LaplaceRegressor
-from ..models.multinomial import SMLR
 from ..progress import tell
-from .distinct import distinct_columns
-from .entry import INPUT_MODELS, first_features
+from .checked import Rows, checked_rows
+from .entry import first_features
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .halves import complementary_pairs
 
 USUAL_THRESHOLD = 0.9  # at which the default of n_selected must be allowed
 FEWEST, ROWS_FOR_EACH = 5, 8  # the default of n_selected: one for every 8 rows, at least 5
-ROW_DATA = ("sample_weight", "offset")  # what fit takes beside X and y, a row for each sample
-
-
-class _Rows(NamedTuple):
-    """Checked samples of positive weight, the columns reduced to those that differ."""
-
-    X: Any
-    y: np.ndarray
-    extra: dict[str, np.ndarray]
-    groups: np.ndarray | None
-    estimator: Any
-    candidates: np.ndarray  # mask of the columns kept: those that may enter
-    unit: np.ndarray  # of each column of X, its position among the columns kept; -1 where constant
 
 
 class StabilitySelection(SelectorMixin, BaseEstimator):
@@ -184,7 +167,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
 
     def _fit(self, X, y, groups, fit_params):
         self._validate_params()
-        rows = self._rows(X, y, groups, fit_params)
+        rows = checked_rows(self, X, y, groups, fit_params)
         p = int(rows.candidates.sum())
         q, tau = self._numbers(p, len(rows.y))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
@@ -193,43 +176,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         entries = self._select(rows, [half for pair in pairs for half in pair], q)
         return self._adopt(rows, entries, p, q, tau)
 
-    # -- the input
-
-    def _rows(self, X, y, groups, fit_params) -> _Rows:
-        """Check everything, leave out rows of weight 0, and bring the columns down to those that differ."""
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_features=2, ensure_min_samples=4
-        )
-        estimator = self._estimator_for(y)
-        y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)
-        extra = _row_data(fit_params, X)
-        groups = None if groups is None else column_or_1d(groups)
-        check_consistent_length(y, groups)
-        if "sample_weight" in extra and not extra["sample_weight"].all():
-            kept = np.flatnonzero(extra["sample_weight"])
-            X, y = X[kept], y[kept]
-            extra, groups = {k: v[kept] for k, v in extra.items()}, None if groups is None else groups[kept]
-        return _reduced(X, y, extra, groups, estimator)
-
-    def _estimator_for(self, y: np.ndarray):
-        """The estimator, or the usual one for such targets."""
-        if self.estimator is None:
-            return LaplaceRegressor() if type_of_target(y) == "continuous" else SMLR(standardize=True)
-        estimator = clone(self.estimator)
-        if is_classifier(estimator):
-            check_classification_targets(y)
-        if getattr(estimator, "parametrization", "symmetric") == "reference" and len(np.unique(y)) > 2:
-            raise ValueError(
-                "With parametrization='reference' the order in which features enter depends on which class is the "
-                "last; give the estimator parametrization='symmetric'."
-            )
-        basis = getattr(estimator, "basis", "linear")
-        if basis != "linear" and not isinstance(basis, Linear) and not isinstance(estimator, INPUT_MODELS):
-            raise ValueError(
-                f"StabilitySelection selects columns of X, but the estimator has basis={basis!r}, whose columns are "
-                "others; use basis='linear', on columns made before by a transformer if need be."
-            )
-        return estimator
+    # -- the numbers
 
     def _numbers(self, p: int, n: int) -> tuple[int, float]:
         """q and tau: the two given, or found from the bound."""
@@ -260,7 +207,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
 
     # -- the work
 
-    def _select(self, rows: _Rows, halves: list[np.ndarray], q: int) -> sparse.csr_array:
+    def _select(self, rows: Rows, halves: list[np.ndarray], q: int) -> sparse.csr_array:
         """The strengths at which the columns kept entered on each half."""
         work = (delayed(_on_half)(rows, half, q) for half in halves)
         found = []
@@ -271,7 +218,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
                 tell(f"stability selection: {len(found)} of {len(halves)} half-samples done")
         return sparse.csr_array(sparse.vstack(found))
 
-    def _adopt(self, rows: _Rows, entries: sparse.csr_array, p: int, q: int, tau: float):
+    def _adopt(self, rows: Rows, entries: sparse.csr_array, p: int, q: int, tau: float):
         unit, kept = rows.unit, rows.unit >= 0
         counts = np.bincount(entries.indices, minlength=len(rows.candidates))
         frequencies = np.where(rows.candidates, counts / entries.shape[0], np.nan)
@@ -282,10 +229,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         self.n_entered_ = np.diff(entries.indptr)
         self.entries_ = sparse.csr_array(sparse.csc_array(entries)[:, np.where(kept, unit, 0)] * kept)
         self.entries_.eliminate_zeros()
-        order = np.argsort(unit, kind="stable")
-        sets = np.split(order, np.flatnonzero(np.diff(unit[order])) + 1)
-        self.copies_ = [np.sort(members) for members in sets if len(members) > 1 and unit[members[0]] >= 0]
-        self.estimator_ = rows.estimator
+        self.copies_, self.estimator_ = rows.copies(), rows.estimator
         if not len(self.support_):
             warn(
                 f"{type(self).__name__} selected no feature: none was among the first {q} on {tau:.0%} of the "
@@ -349,41 +293,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         return " ".join(parts)
 
 
-def _on_half(rows: _Rows, half: np.ndarray, q: int) -> sparse.csr_array:
+def _on_half(rows: Rows, half: np.ndarray, q: int) -> sparse.csr_array:
     """The strengths at which the first q columns entered on some rows, (1, n_columns)."""
     sample = rows.X[half], rows.y[half], {name: values[half] for name, values in rows.extra.items()}
     return sparse.csr_array(first_features(rows.estimator, sample, q, rows.candidates)[None])
-
-
-def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
-    """Sample weights and offsets, checked."""
-    unknown = [name for name in fit_params if name not in ROW_DATA]
-    if unknown:
-        raise TypeError(f"fit takes {' and '.join(ROW_DATA)} beside X, y and groups; got {', '.join(unknown)}.")
-    given = {name: value for name, value in fit_params.items() if value is not None}
-    if "sample_weight" in given:
-        weight = check_sample_weight(given["sample_weight"], X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-        given["sample_weight"] = weight
-    if "offset" in given:
-        given["offset"] = np.asarray(given["offset"], dtype=np.float64)
-        check_consistent_length(X, given["offset"])
-    return given
-
-
-def _reduced(X, y, extra, groups, estimator) -> _Rows:
-    """One column for each set of copies; penalty factors go with their columns."""
-    factor = getattr(estimator, "penalty_factor", None)
-    factor = None if factor is None else np.atleast_2d(np.asarray(factor, dtype=np.float64))
-    if factor is not None and factor.shape[1] != X.shape[1]:
-        raise ValueError(f"penalty_factor has {factor.shape[1]} column(s), but X has {X.shape[1]}; give one for each.")
-    kinds = np.zeros(X.shape[1], int) if factor is None else np.unique(factor, axis=1, return_inverse=True)[1].ravel()
-    chosen, unit = distinct_columns(X, getattr(estimator, "fit_intercept", True), kinds)
-    candidates = np.ones(len(chosen), dtype=bool)
-    if factor is not None:
-        factor = factor[:, chosen]
-        candidates = (np.isfinite(factor) & (factor > 0)).any(axis=0)
-        estimator.set_params(penalty_factor=factor[0] if len(factor) == 1 else factor)
-    X = X if len(chosen) == X.shape[1] else X[:, chosen]
-    return _Rows(X, y, extra, groups, estimator, candidates, unit)
