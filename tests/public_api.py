@@ -15,7 +15,7 @@ from pathlib import Path
 
 API = Path(__file__).resolve().parent.parent / "docs" / "api"
 PATHS = ["smaller", "smaller.bounds", "smaller.decision", "smaller.errors", "smaller.plots", "smaller.report"]
-PATHS += ["smaller.persist", "smaller.tables"]
+PATHS += ["smaller.inference", "smaller.persist", "smaller.tables"]
 DIRECTIVE = re.compile(r"^\.\. (?:py:)?(auto\w+|currentmodule):: ([\w.]+)\n((?:[ \t]+:.*\n)*)", re.MULTILINE)
 EXCLUDED = re.compile(r":exclude-members: (.*)")
 ATTRIBUTES = re.compile(r"^Attributes\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", re.MULTILINE | re.DOTALL)

@@ -38,6 +38,7 @@ BUILT_IN = {
     "sbmlr_wine": lambda: standardised(load_wine),
     "blasso_diabetes": lambda: of_unit_norm(load_diabetes),
     "bounds_tables": dict,
+    "select_bounds": dict,
 }
 
 

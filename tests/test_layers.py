@@ -25,7 +25,7 @@ LAYERS = [
     {"solvers"},
     {"models"},
     {"tuning"},
-    {"decision", "bounds", "export", "data"},
+    {"decision", "bounds", "export", "data", "inference"},
     {"persist"},
     {"plots", "report"},
     {"cli"},

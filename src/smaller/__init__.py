@@ -27,7 +27,7 @@ _DEFINED_IN = {
     "tuning.training_path": "laplace_path training_path",
 }
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}
-_PACKAGES = ("bounds", "decision")
+_PACKAGES = ("bounds", "decision", "inference")
 
 __all__ = ["__version__", *_PACKAGES, *_MODULES]
 

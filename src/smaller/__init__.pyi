@@ -2,6 +2,7 @@
 
 from . import bounds as bounds
 from . import decision as decision
+from . import inference as inference
 from ._version import __version__ as __version__
 from .export import to_c as to_c
 from .export import to_onnx as to_onnx

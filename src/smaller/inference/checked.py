@@ -1,0 +1,114 @@
+"""What the selectors check first: samples, weights, the estimator, and columns that are copies of each other."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from .._sklearn import check_sample_weight
+from ..basis import Linear
+from ..models.adaptive import LaplaceRegressor
+from ..models.multinomial import SMLR
+from .distinct import distinct_columns
+from .entry import INPUT_MODELS
+
+ROW_DATA = ("sample_weight", "offset")  # what fit takes beside X and y, a row for each sample
+
+
+class Rows(NamedTuple):
+    """Checked samples of positive weight, the columns reduced to those that differ."""
+
+    X: Any
+    y: np.ndarray
+    extra: dict[str, np.ndarray]
+    groups: np.ndarray | None
+    estimator: Any
+    candidates: np.ndarray  # mask of the columns kept: those that may enter
+    chosen: np.ndarray  # the columns kept
+    unit: np.ndarray  # of each column given, its position among the columns kept; -1 where constant
+
+    def copies(self) -> list[np.ndarray]:
+        """Sets of columns that are copies of each other."""
+        order = np.argsort(self.unit, kind="stable")
+        sets = np.split(order, np.flatnonzero(np.diff(self.unit[order])) + 1)
+        return [members for members in sets if len(members) > 1 and self.unit[members[0]] >= 0]
+
+
+def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
+    """Check everything, leave out rows of weight 0, and bring the columns down to those that differ."""
+    usual = {
+        "accept_sparse": "csr",
+        "dtype": [np.float64, np.float32],
+        "ensure_min_features": 2,
+        "ensure_min_samples": 4,
+    }
+    X, y = validate_data(selector, X, y, **{**usual, **checks})
+    estimator = _estimator_for(selector, y)
+    y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)
+    extra = _row_data(fit_params, X)
+    groups = None if groups is None else column_or_1d(groups)
+    check_consistent_length(y, groups)
+    if "sample_weight" in extra and not extra["sample_weight"].all():
+        kept = np.flatnonzero(extra["sample_weight"])
+        X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
+        extra = {name: values[kept] for name, values in extra.items()}
+    return _reduced(X, y, extra, groups, estimator)
+
+
+def _estimator_for(selector, y: np.ndarray):
+    """The estimator, or the usual one for such targets."""
+    if selector.estimator is None:
+        return LaplaceRegressor() if type_of_target(y) == "continuous" else SMLR(standardize=True)
+    estimator = clone(selector.estimator)
+    if is_classifier(estimator):
+        check_classification_targets(y)
+    if getattr(estimator, "parametrization", "symmetric") == "reference" and len(np.unique(y)) > 2:
+        raise ValueError(
+            "With parametrization='reference' the order in which features enter depends on which class is the "
+            "last; give the estimator parametrization='symmetric'."
+        )
+    basis = getattr(estimator, "basis", "linear")
+    if basis != "linear" and not isinstance(basis, Linear) and not isinstance(estimator, INPUT_MODELS):
+        raise ValueError(
+            f"{type(selector).__name__} selects columns of X, but the estimator has basis={basis!r}, whose columns are "
+            "others; use basis='linear', on columns made before by a transformer if need be."
+        )
+    return estimator
+
+
+def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
+    """Sample weights and offsets, checked."""
+    unknown = [name for name in fit_params if name not in ROW_DATA]
+    if unknown:
+        raise TypeError(f"fit takes {' and '.join(ROW_DATA)} beside X, y and groups; got {', '.join(unknown)}.")
+    given = {name: value for name, value in fit_params.items() if value is not None}
+    if "sample_weight" in given:
+        weight = check_sample_weight(given["sample_weight"], X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+        given["sample_weight"] = weight
+    if "offset" in given:
+        given["offset"] = np.asarray(given["offset"], dtype=np.float64)
+        check_consistent_length(X, given["offset"])
+    return given
+
+
+def _reduced(X, y, extra, groups, estimator) -> Rows:
+    """One column for each set of copies; penalty factors go with their columns."""
+    factor = getattr(estimator, "penalty_factor", None)
+    factor = None if factor is None else np.atleast_2d(np.asarray(factor, dtype=np.float64))
+    if factor is not None and factor.shape[1] != X.shape[1]:
+        raise ValueError(f"penalty_factor has {factor.shape[1]} column(s), but X has {X.shape[1]}; give one for each.")
+    kinds = np.zeros(X.shape[1], int) if factor is None else np.unique(factor, axis=1, return_inverse=True)[1].ravel()
+    chosen, unit = distinct_columns(X, getattr(estimator, "fit_intercept", True), kinds)
+    candidates = np.ones(len(chosen), dtype=bool)
+    if factor is not None:
+        factor = factor[:, chosen]
+        candidates = (np.isfinite(factor) & (factor > 0)).any(axis=0)
+        estimator.set_params(penalty_factor=factor[0] if len(factor) == 1 else factor)
+    X = X if len(chosen) == X.shape[1] else X[:, chosen]
+    return Rows(X, y, extra, groups, estimator, candidates, chosen, unit)

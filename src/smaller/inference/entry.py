@@ -1,0 +1,149 @@
+"""The first features: those that enter a regularisation path first, or those with the largest weights of a fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+
+from ..models.adaptive import LaplaceRegressor
+from ..models.jcfo import JCFO
+from ..models.kernel_machines import JFSCL
+from ..models.multinomial import SMLR
+from ..models.sbmlr import SBMLR
+from ..tuning.cross_validation import SMLRCV
+from ..tuning.path import Path, path
+from ..tuning.training_path import laplace_path
+
+POINTS, REACH = 40, 0.35  # strengths of each part of the path, and how far down each part goes
+END = {True: 1e-2, False: 1e-3}  # of the largest strength, for more columns than rows or not
+FINE_POINTS, FINE_ROUNDS = 12, 4  # of the finer grids between two strengths
+ROUNDING = 1e-13  # relations weaker than this, relative to the sizes of their terms, are rounding errors
+TOGETHER = 1 + 1e-6  # features whose strengths of entry differ by less than this factor enter together
+
+CLASS_PATHS = (SMLR, SMLRCV, SBMLR)
+INPUT_MODELS = (JCFO, JFSCL)  # select inputs inside a kernel
+PATH_PARAMETERS = (
+    *("parametrization", "l2", "penalty_factor", "class_weight"),
+    *("fit_intercept", "standardize", "tol", "max_iter"),
+)
+IMPORTANCES = ("theta_", "gates_", "coef_")  # scalings of the inputs, where a model has them, or weights
+
+Sample = tuple[Any, np.ndarray, dict]  # X, y and what else fit takes
+
+
+def has_path(estimator) -> bool:
+    """Whether the features of this model enter along a regularisation path."""
+    return isinstance(estimator, (*CLASS_PATHS, LaplaceRegressor))
+
+
+def first_features(estimator, sample: Sample, q: int, candidates: np.ndarray) -> np.ndarray:
+    """The strengths, relative to the largest, of at most q features; 0 of all others, (n_columns,).
+
+    On a path a strength is the largest lam at which the feature has a non-zero weight. Features that could only be told
+    apart by chance are all left out: fewer than q features are always valid, more never are.
+    """
+    if is_unrelated(estimator, sample):
+        return np.zeros(len(candidates))
+    if has_path(estimator):
+        end = END[sample[0].shape[0] < len(candidates)]
+        return first_to_enter(follower(estimator, sample), q, candidates, end)
+    return _largest_weights(estimator, sample, q, candidates)
+
+
+def is_unrelated(estimator, sample: Sample) -> bool:
+    """Whether no column has any relation to the targets but rounding errors, so that no path exists."""
+    X, y, extra = sample
+    weight = np.asarray(extra.get("sample_weight", np.ones(len(y))))
+    Y = (y[:, None] == np.unique(y)).astype(float) if is_classifier(estimator) else y[:, None]
+    residual = weight[:, None] * (Y - weight @ Y / weight.sum())
+    pull = np.abs(X.T @ residual).max(axis=1)
+    return bool((pull <= ROUNDING * (abs(X).T @ weight) * np.abs(residual).max()).all())
+
+
+def follower(estimator, sample: Sample) -> Callable[..., Path]:
+    """A function of strengths that follows the path of the model on the sample."""
+    X, y, extra = sample
+    known = estimator.get_params(deep=False)
+    shared = {name: known[name] for name in PATH_PARAMETERS if name in known}
+    if isinstance(estimator, CLASS_PATHS):
+        return lambda lams, **options: path(X, y, lams, **options, **extra, **shared)
+    # Features enter in the same order at every noise; a given noise cannot collapse where the columns fit y exactly.
+    shared["noise"] = float(np.var(y)) or 1.0
+    return lambda lams, **options: laplace_path(X, y, lams, **options, **extra, **shared)
+
+
+def first_to_enter(follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float) -> np.ndarray:
+    """The strengths, relative to the largest, at which the first q candidates enter the path; 0 of all others.
+
+    Between two strengths of the grid at which more than q have entered the path is followed on finer and finer grids.
+    A feature that leaves the path again stays counted. `end` is the last strength as a fraction of the largest.
+    """
+    strengths, grid = _down_until(follow, q, candidates, end)
+    largest, above = grid[0], np.inf
+    for finer in range(FINE_ROUNDS + 1):
+        counts = np.searchsorted(np.sort(-strengths), -grid, side="right")
+        if counts[-1] < q:
+            return strengths / largest  # the path ended before
+        step = int(np.argmax(counts >= q))
+        if counts[step] == q:
+            break
+        above = grid[step - 1] if step else above
+        early = np.where(strengths >= above, strengths, 0.0)
+        if finer == FINE_ROUNDS or not grid[step] * TOGETHER < above < np.inf:
+            return early / largest
+        grid = np.geomspace(above, grid[step], FINE_POINTS)[1:]
+        strengths = np.where(early > 0, early, entered(follow(grid), candidates))
+    return np.where(strengths >= grid[step], strengths / largest, 0.0)
+
+
+def _down_until(follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float):
+    """Strengths of entry and the grid, followed down until q candidates have entered or the path ends."""
+    found = follow(POINTS, eps=REACH)
+    strengths, grid = entered(found, candidates), found.lams
+    while np.count_nonzero(strengths) < q and grid[-1] > end * grid[0]:
+        found = follow(grid[-1] * np.geomspace(1, REACH, POINTS + 1)[1:])
+        strengths = np.where(strengths > 0, strengths, entered(found, candidates))
+        grid = np.append(grid, found.lams)
+    return strengths, grid
+
+
+def entered(found: Path, candidates: np.ndarray) -> np.ndarray:
+    """The largest strength at which each column has a non-zero weight, 0 where it has none or is no candidate."""
+    weights = found.weights.tocoo()
+    first = np.full(weights.shape[1], len(found))
+    kept = weights.data != 0
+    np.minimum.at(first, weights.col[kept], weights.row[kept] // found.intercepts.shape[1])
+    return np.where(candidates, np.append(found.lams, 0.0)[first], 0.0)
+
+
+def _largest_weights(estimator, sample: Sample, q: int, candidates: np.ndarray) -> np.ndarray:
+    """Norms of each column's weights over the classes, times its standard deviation: the q largest, by the largest."""
+    X, y, extra = sample
+    model = clone(estimator).fit(X, y, **extra)
+    sizes = np.where(candidates & model.get_support(), _importances(model, X), 0.0)
+    sizes /= sizes.max() or 1.0
+    if np.count_nonzero(sizes) <= q:
+        return sizes
+    return np.where(sizes > np.sort(sizes)[-q - 1] * TOGETHER, sizes, 0.0)
+
+
+def _importances(model, X) -> np.ndarray:
+    for name in IMPORTANCES:
+        values = getattr(model, name, None)
+        if values is not None and np.shape(values)[-1] == X.shape[1]:
+            values = np.atleast_2d(values.toarray() if sparse.issparse(values) else values)
+            return np.sqrt((values**2).sum(axis=0)) * _deviations(X)
+    raise ValueError(
+        f"{type(model).__name__} has no weight for each column of X; use a model with basis='linear', JCFO or JFSCL."
+    )
+
+
+def _deviations(X) -> np.ndarray:
+    if not sparse.issparse(X):
+        return np.asarray(X.std(axis=0), dtype=np.float64)
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    return np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2, 0.0))
