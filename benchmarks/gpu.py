@@ -22,6 +22,7 @@ from smaller._core import COMPILED
 from smaller.basis import Kernel
 from smaller.design import as_design, host
 from smaller.design.loss_gradient import LossGradient
+from smaller.models.base import problem_of
 from smaller.priors import Laplace
 from smaller.rows.device import AcceleratedPosterior
 from smaller.solvers.l1.warm_path import null_point
@@ -176,7 +177,7 @@ def phases(problem) -> list[dict]:
     def note(name: str, work: Callable, repeats: int = 3) -> None:
         rows.append({"phase": name, "ms": round(1e3 * seconds(work, repeats)[0], 3)})
 
-    note("checks, labels, objective", lambda: model._pose(X, y, None, None))
+    note("checks, labels, objective", lambda: problem_of(model, X, y).objective)
     note("moments of the columns", lambda: as_design(X, True).moments(objective.s))
     W = objective.start()
     point = settled(objective, W, 1e-5)
