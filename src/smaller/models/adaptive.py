@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..errors import Status
 from ..likelihoods import Gaussian, Probit
 from ..objective.mixture import MixturePosterior
@@ -17,19 +16,13 @@ from ..priors import JeffreysMixture, Laplace
 from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
 from ..solvers.type1.reweighted import reweighted
 from ..solvers.type1.scaled_lasso import laplace
+from .base import POSITIVE
 from .classification import ProbitModel
 from .one_vs_rest import joined, one_vs_rest
 from .regression import RegressionModel, score_variance
 from .selector import Selector
-from .targets import prediction_offset
+from .targets import with_offset
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
-SHARED: dict = {
-    "basis": [str, object],
-    "fit_intercept": ["boolean"],
-    "tol": [POSITIVE],
-    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-}
 EM_STEPS = 10_000
 ROUGH = 1e-4  # how well the first of two fits is done
 
@@ -122,9 +115,8 @@ class LaplaceRegressor(AdaptiveRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **SHARED,
+        **RegressionModel._parameter_constraints,
         "lam": [StrOptions({"universal"}), POSITIVE],
-        "noise": [StrOptions({"learn"}), POSITIVE],
         "solver": [StrOptions({"newton", "em"})],
         "standardize": ["boolean"],
     }
@@ -231,8 +223,6 @@ class JeffreysRegressor(AdaptiveRegressor):
     6 of 10 inputs kept, R2 0.51
     """
 
-    _parameter_constraints: ClassVar[dict] = {**SHARED, "noise": [StrOptions({"learn"}), POSITIVE]}
-
     def __init__(self, *, noise="learn", basis="linear", fit_intercept=True, tol=1e-6, max_iter=None):
         self.noise = noise
         self.basis = basis
@@ -331,8 +321,6 @@ class JeffreysClassifier(Selector, ProbitModel):
     8 of 30 inputs kept, accuracy 0.979
     """
 
-    _parameter_constraints: ClassVar[dict] = {**SHARED, "class_weight": [dict, StrOptions({"balanced"}), None]}
-
     def __init__(self, *, basis="linear", class_weight=None, fit_intercept=True, tol=1e-6, max_iter=None):
         self.basis = basis
         self.class_weight = class_weight
@@ -366,10 +354,8 @@ class JeffreysClassifier(Selector, ProbitModel):
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Moderated scores: those of the second class, (n_samples,), or one column for each class against the rest."""
         Phi = self._columns(X)
-        F = self._scores_of(Phi)
-        if offset is not None:
-            F = F + prediction_offset(offset, *F.shape)
+        F = with_offset(self._scores_of(Phi), offset)
         about = zip(self.covariance_, self.center_, self.center_variance_, strict=True)
         variance = np.column_stack([score_variance(Phi, *each) for each in about])
-        F /= np.sqrt(1.0 + variance)
+        F = F / np.sqrt(1.0 + variance)
         return F[:, 0] if F.shape[1] == 1 else F

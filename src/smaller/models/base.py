@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import _core
-from .._sklearn import check_sample_weight, fit_context
+from .._sklearn import Interval, check_sample_weight, fit_context
 from ..basis import Kernel, Precomputed, as_basis, finite_columns
-from ..design import Design, LazyDesign, as_design, follow, host, on_device
+from ..design import AcceleratedDesign, Design, LazyDesign, as_design, follow, host, on_device
 from ..design.tensors import checked_targets, checked_tensor, rows_of
 from ..errors import ConvergenceWarning, EmptyModelWarning, FitInterrupted, Status, warn
 from ..objective.problem import Problem
@@ -43,6 +44,9 @@ class Targets(NamedTuple):
     vector: bool = False  # whether there is one target, given as a vector
 
 
+POSITIVE, NON_NEGATIVE = (Interval(Real, 0, None, closed=closed) for closed in ("neither", "left"))
+COUNT = Interval(Integral, 1, None, closed="left")
+
 # Attributes that lie where X lies; positions, labels, numbers and histories stay with the host.
 FOLLOWING = {"coef_", "intercept_", "gamma_", "covariance_", "joint_covariance_", "center_"}
 
@@ -67,6 +71,12 @@ class Estimator(BaseEstimator):
     intercept_: Any
     support_: np.ndarray
     basis_: Any
+    _parameter_constraints: ClassVar[dict] = {
+        "basis": [str, object],
+        "fit_intercept": ["boolean"],
+        "tol": [POSITIVE],
+        "max_iter": [COUNT, None],
+    }
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
     _sparse_formats: ClassVar[Any] = ["csc", "csr"]
     _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
@@ -131,7 +141,8 @@ class Estimator(BaseEstimator):
 
     def _check(self, given: Given) -> Sample:
         """Check everything, drop rows of weight 0, fit the basis, build the design."""
-        _core.tell_if_slow()
+        if not _core.COMPILED:
+            _core.tell_if_slow()
         basis = self._basis()
         X, y = self._check_inputs(given.X, given.y)
         weight = np.ones(X.shape[0])
@@ -223,7 +234,8 @@ class Estimator(BaseEstimator):
         if sample.classes is not None:
             self.classes_ = sample.classes
         self.coef_, self.intercept_, solution = self._coefficients(problem, solution)
-        self.support_ = self._support(solution)
+        support = solution.extra.get("support")
+        self.support_ = np.flatnonzero(np.atleast_2d(self.coef_).any(axis=0)) if support is None else support
         for name in ("relevance_vectors_", "path_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if hasattr(sample.basis, "centers_"):
@@ -232,7 +244,7 @@ class Estimator(BaseEstimator):
         self._adopt_more(problem, solution)
         warn_if_unconverged(self, solution.extra.get("parts", [solution]))
         self._warn_if_empty(problem)
-        if self._follows(sample.given.X):
+        if isinstance(sample.design, AcceleratedDesign):
             for name in FOLLOWING & vars(self).keys():
                 if isinstance(getattr(self, name), np.ndarray):
                     setattr(self, name, follow(getattr(self, name), sample.given.X))
@@ -243,9 +255,6 @@ class Estimator(BaseEstimator):
         W = solution.weights
         d = len(W) - bool(self.fit_intercept)
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution
-
-    def _support(self, solution: Solution) -> np.ndarray:
-        return np.flatnonzero(np.atleast_2d(self.coef_).any(axis=0))
 
     def _summarise(self, solution: Solution) -> None:
         """Attributes that say how the fit ended."""
@@ -334,6 +343,11 @@ def _refuse_large(values, most: float) -> None:
             f"X, or a column that the basis makes of it, has values as large as {largest:g}, whose squares overflow "
             "when they are summed; divide them by a constant, so that they are of moderate size."
         )
+
+
+def without(constraints: dict, *names: str) -> dict:
+    """Constraints of a model's parameters but for those of these names."""
+    return {name: allowed for name, allowed in constraints.items() if name not in names}
 
 
 def problem_of(model: Estimator, X, y, sample_weight=None, offset=None) -> Problem:

@@ -20,14 +20,12 @@ from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..solvers import Solution
 from ..solvers.blasso import BoostedPath, Moves, blasso
-from .base import Given, problem_of
+from .base import COUNT, NON_NEGATIVE, POSITIVE, Given, problem_of
 from .classification import ClassificationModel
 from .folds import class_folds
 from .one_vs_rest import one_vs_rest
 from .strength_choice import choose_strength, cross_validated_scores, in_folds
 from .targets import class_weights, prediction_offset
-
-POSITIVE = Interval(Real, 0, None, closed="neither")
 
 
 class Walk(NamedTuple):
@@ -63,19 +61,18 @@ class BoostedModel(ClassificationModel):
     """Classifiers whose parameters are walked along a path, one point of which is taken."""
 
     _parameter_constraints: ClassVar[dict] = {
+        **ClassificationModel._parameter_constraints,
         "step": [POSITIVE],
         "lam": [StrOptions({"cv", "validation"}), POSITIVE],
         "cv": ["cv_object"],
         "rule": [StrOptions({"min", "1se"})],
         "scoring": [StrOptions(set(SCORES))],
         "multiclass": [StrOptions({"multinomial", "ovr"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
         "shortlist": ["boolean"],
         "lam_ratio": [Interval(Real, 0, 1, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [NON_NEGATIVE],
+        "max_iter": [COUNT],
         "n_jobs": [Integral, None],
     }
     _general: ClassVar[bool] = False  # whether the penalty is another than L1

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
-from ..design import follow, host
+from .._sklearn import StrOptions
+from ..design import host
 from ..likelihoods import one_hot
 from ..rows.dask.collections import is_lazy
 from .base import Estimator, Targets
 from .predicting import blockwise, dask_score, log_probabilities, most_probable, probabilities
-from .targets import centred_offset, class_weights, encode, prediction_offset
+from .targets import centred_offset, class_weights, encode, with_offset
 
 
 class ClassificationModel(ClassifierMixin, Estimator):
@@ -23,14 +24,20 @@ class ClassificationModel(ClassifierMixin, Estimator):
     classes_: np.ndarray
     class_weight: Any
     _without_columns = "the class frequencies"
+    _parameter_constraints: ClassVar[dict] = {
+        **Estimator._parameter_constraints,
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+    }
 
     def _encode(self, y, weight: np.ndarray, offset: np.ndarray | None) -> Targets:
         """Indicators of the classes, weights multiplied by those of the classes, the offset of each score."""
         classes, codes = encode(y)
         m = len(classes)
         k = self._score_columns(m)
-        weight = weight * class_weights(self.class_weight, classes, codes, weight)
-        return Targets(one_hot(codes, m, k), weight, centred_offset(offset, m, k), classes)
+        if self.class_weight is not None:
+            weight = weight * class_weights(self.class_weight, classes, codes, weight)
+        offset = None if offset is None else centred_offset(offset, m, k)
+        return Targets(one_hot(codes, m, k), weight, offset, classes)
 
     def _score_columns(self, m: int) -> int:
         """Columns of scores of so many classes: two share one."""
@@ -39,9 +46,7 @@ class ClassificationModel(ClassifierMixin, Estimator):
     @blockwise(lambda model: None if len(model.intercept_) == 1 else len(model.intercept_))
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores: log odds of the second class, (n_samples,), or one column for each class."""
-        F = self._scores(X)
-        if offset is not None:
-            F = F + follow(prediction_offset(host(offset), *F.shape), F)
+        F = with_offset(self._scores(X), offset)
         return F[:, 0] if F.shape[1] == 1 else F
 
     @blockwise(lambda model: None, lambda model: model.classes_.dtype)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Interval, StrOptions
 from ..basis import Kernel, as_basis
 from ..design import Design, as_design
 from ..likelihoods import Probit
@@ -19,11 +17,11 @@ from ..objective.scaled import KERNELS, ScaledPosterior, scaled_kernel, times
 from ..priors import Laplace
 from ..solvers import Solution
 from ..solvers.type1.scalings import scalings
+from .base import POSITIVE
 from .classification import ProbitModel
 from .one_vs_rest import joined, one_vs_rest
 from .selector import InputSelector
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
 ROUNDS = 100
 NEARER = 0.1  # of the first start: the second
 
@@ -91,14 +89,10 @@ class JCFO(InputSelector, ProbitModel):
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        **ProbitModel._parameter_constraints,
         "lam": [POSITIVE],
         "lam_theta": [POSITIVE],
-        "basis": [str, object],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(

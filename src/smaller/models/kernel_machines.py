@@ -20,7 +20,8 @@ from ..priors import ElasticNet
 from ..solvers import Solution
 from ..solvers.blasso import BoostedPath
 from ..solvers.smooth import settle
-from .boosted import POSITIVE, BoostedModel, weights_at
+from .base import POSITIVE, without
+from .boosted import BoostedModel, weights_at
 from .selector import InputSelector, Selector
 
 
@@ -137,8 +138,6 @@ class LRVM(Selector, BoostedModel):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    _parameter_constraints: ClassVar[dict] = {**BoostedModel._parameter_constraints, "basis": [str, object]}
-
     def _basis(self):
         basis = as_basis(self.basis)
         return Standardized(basis) if self.standardize and not isinstance(basis, Precomputed) else basis
@@ -251,7 +250,7 @@ class JFSCL(InputSelector, BoostedModel):
     _general = True
     _sparse_formats: ClassVar[Any] = False
     _parameter_constraints: ClassVar[dict] = {
-        **BoostedModel._parameter_constraints,
+        **without(BoostedModel._parameter_constraints, "basis"),
         "gamma": [StrOptions({"scale"}), POSITIVE],
         "steepness": [POSITIVE],
     }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..basis import as_basis
 from ..design import host
 from ..errors import EmptyModelWarning, Status, warn
@@ -27,7 +26,7 @@ from ..solvers.canonical import lowered
 from ..solvers.l1.newton_in_passes import null_of, solver_of
 from ..solvers.l1.start import begin
 from ..solvers.ridge_evidence import most_evident_ridge
-from .base import Given
+from .base import NON_NEGATIVE, Given
 from .classification import ClassificationModel
 from .dask_sample import dask_sample
 from .predicting import note_inputs
@@ -35,7 +34,6 @@ from .selector import Selector
 from .targets import penalty_factors, split_whole
 
 INPUTS = ("n_features_in_", "feature_names_in_")
-NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
 
 
@@ -46,15 +44,11 @@ class MultinomialModel(ClassificationModel):
     _on_device = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
+        **ClassificationModel._parameter_constraints,
         "parametrization": [StrOptions({"symmetric", "reference"})],
         "solver": [StrOptions(set(SOLVERS))],
         "penalty_factor": ["array-like", None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -65,24 +59,26 @@ class MultinomialModel(ClassificationModel):
         """Checked data in memory, on a device, or in Dask, whose rows stay where they are."""
         if is_lazy(given.X):
             about = self.class_weight, self._score_columns, self.fit_intercept
-            sample = dask_sample(given, as_basis(self.basis), *about)
+            found = dask_sample(given, as_basis(self.basis), *about)
             note_inputs(self, given.X)
-            return sample
-        solver = getattr(self, "solver", "auto")
-        if self._follows(given.X) and solver not in ON_DEVICE:
+            return found
+        solver, follows = getattr(self, "solver", "auto"), self._follows(given.X)
+        if follows and solver not in ON_DEVICE:
             raise ValueError(
                 f"solver={solver!r} needs a NumPy array or a SciPy matrix; for tensors and CuPy arrays use 'auto'."
             )
-        if not self._follows(given.X) and solver == "accelerated":
+        if not follows and solver == "accelerated":
             raise ValueError("solver='accelerated' needs a tensor or a CuPy array; for NumPy and SciPy use 'auto'.")
-        return placed(super()._check(given))
+        sample = super()._check(given)
+        return placed(sample) if follows else sample
 
     def _score_columns(self, m: int) -> int:
         return 1 if m == 2 else m - (self.parametrization == "reference")
 
     def _pose(self, sample: Sample) -> Problem:
         l1, l2 = self._strengths()
-        factor = penalty_factors(self.penalty_factor, sample.design.d, sample.k)
+        factor = self.penalty_factor
+        factor = None if factor is None else penalty_factors(factor, sample.design.d, sample.k)
         prior = ElasticNet(l1, l2, factor, sample.scale if self.standardize else None)
         return Problem(sample, Multinomial(reference=sample.k < len(sample.classes)), prior)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,19 +9,18 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils import gen_batches
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..design import LazyDesign, follow, host
 from ..errors import ConvergenceWarning, Status, warn
 from ..likelihoods import Gaussian
 from ..objective.evidence import Evidence
 from ..objective.problem import Problem
 from ..objective.sample import Sample
-from ..priors import Jeffreys
+from ..priors import as_scale_mixture
 from ..solvers import Solution, Spread
-from .base import Estimator, Given, Targets
+from .base import POSITIVE, Estimator, Given, Targets
 from .selector import Selector
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
 SPENT = 0.5  # of the samples: a fit by so many columns leaves too little to learn the noise from, where more abound
 BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
 SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose squares are float64 numbers
@@ -34,6 +32,10 @@ class RegressionModel(RegressorMixin, Estimator):
     ``coef_`` is a vector and ``intercept_`` a number where y is a vector.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **Estimator._parameter_constraints,
+        "noise": [StrOptions({"learn"}), POSITIVE],
+    }
     _targets: ClassVar[dict] = {"y_numeric": True}
     _most_squares: ClassVar[float] = np.inf  # sizes of X and y together are checked here
     noise_: float
@@ -129,13 +131,6 @@ def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float
 class VarianceModel(Selector, RegressionModel):
     """y = Phi w + b + noise with w_j ~ N(0, gamma_j), the gammas found by an algorithm that the model chooses."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
-        "noise": [StrOptions({"learn"}), POSITIVE],
-        "fit_intercept": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-    }
     _targets: ClassVar[dict] = {"y_numeric": True, "multi_output": True}
     _without_columns = "the mean of the targets"
     noise: Any
@@ -146,17 +141,15 @@ class VarianceModel(Selector, RegressionModel):
         return tags
 
     def _pose(self, sample: Sample) -> Problem:
-        return Problem(sample, Gaussian(self._noise() or 1.0), self._prior())
-
-    def _prior(self) -> Any:
-        """The prior of the weights, or, where these are integrated out, of their variances."""
-        return Jeffreys()
+        prior = as_scale_mixture(getattr(self, "prior", "jeffreys"))
+        return Problem(sample, Gaussian(self._noise() or 1.0), prior)
 
     def _solve(self, problem: Problem) -> Solution:
         sample = problem.sample
         evidence = Evidence(sample.design, sample.Y, sample.weight)
         solution = self._maximise(evidence, problem.prior)
-        return solution._replace(extra={**solution.extra, "evidence": evidence})
+        told = {"evidence": evidence, "support": solution.extra["fit"].rows.copy()}
+        return solution._replace(extra={**solution.extra, **told})
 
     def _maximise(self, evidence: Evidence, prior) -> Solution:
         raise NotImplementedError
@@ -188,9 +181,6 @@ class VarianceModel(Selector, RegressionModel):
                 "range of floating-point numbers; rescale X or y."
             )
         return gamma
-
-    def _support(self, solution: Solution) -> np.ndarray:
-        return solution.extra["fit"].rows.copy()
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         fit, evidence = solution.extra["fit"], solution.extra["evidence"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..design import follow, host
 from ..likelihoods import Multinomial
 from ..objective.evidence import Evidence
@@ -23,9 +22,9 @@ from ..solvers.type2.fixed_point import type_two
 from ..solvers.type2.sequential import fast, in_own_unit
 from .classification import ClassificationModel
 from .one_vs_rest import joined, one_vs_rest
-from .regression import POSITIVE, VarianceModel
+from .regression import VarianceModel
 from .selector import Selector
-from .targets import prediction_offset
+from .targets import with_offset
 
 ORIGINAL_TOO = 100  # so few columns are re-estimated all at once as well, and the better model taken on
 
@@ -188,14 +187,10 @@ class RVMClassifier(Selector, ClassificationModel):
 
     _lazy = _on_device = True
     _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
+        **ClassificationModel._parameter_constraints,
         "algorithm": [StrOptions(set(SEARCHES))],
         "multiclass": [StrOptions({"multinomial", "ovr"})],
         "moderate": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -232,10 +227,9 @@ class RVMClassifier(Selector, ClassificationModel):
             evidence = LaplaceEvidence(sample.design, Y, sample.weight, sample.offset)
             solution = search(evidence, self.tol, self.max_iter or rounds)
             solutions.append(solution._replace(extra={**solution.extra, "evidence": evidence}))
-        return joined(solutions)
-
-    def _support(self, solution: Solution) -> np.ndarray:
-        return np.unique(np.concatenate([mode.rows // problem.outputs for problem, mode in _modes(solution)]))
+        found = joined(solutions)
+        found.extra["support"] = np.unique(np.concatenate([mode.rows // at.outputs for at, mode in _modes(found)]))
+        return found
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         found = _modes(solution)
@@ -300,9 +294,7 @@ class RVMClassifier(Selector, ClassificationModel):
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores whose softmax are the probabilities: moderated log odds of the second class, or one for each class."""
         check_is_fitted(self)
-        F = self._scores(X)
-        if offset is not None:
-            F = F + follow(prediction_offset(host(offset), *F.shape), F)
+        F = with_offset(self._scores(X), offset)
         if F.shape[1] > 1 and self.multiclass == "multinomial":
             return F if not self.moderate else follow(self._moderated(X, host(F)), F)
         if self.moderate:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..errors import EmptyModelWarning, Status, choose, warn
 from ..objective.posterior import Posterior
 from ..objective.problem import Problem
@@ -17,6 +16,7 @@ from ..solvers import Solution
 from ..solvers.l1.integrated import MARGINAL, size
 from ..solvers.l1.newton_in_passes import newton_in_passes, null_of
 from ..solvers.ridge_evidence import marginal_evidence
+from .base import COUNT, without
 from .multinomial import MultinomialModel, SparseMultinomialModel
 
 FIRST_START = 0.01  # of the largest useful strength, as in the paper's experiments
@@ -80,15 +80,10 @@ class SBMLR(SparseMultinomialModel):
 
     _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.JUMP}
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: MultinomialModel._parameter_constraints[name]
-            for name in ("basis", "parametrization", "penalty_factor", "class_weight", "fit_intercept", "standardize")
-        },
+        **without(MultinomialModel._parameter_constraints, "warm_start", "random_state"),
         "solver": [StrOptions(set(MARGINAL))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [COUNT],
         "curvature": [StrOptions({"likelihood", "posterior"})],
-        "tol": MultinomialModel._parameter_constraints["tol"],
-        "max_iter": MultinomialModel._parameter_constraints["max_iter"],
     }
 
     def __init__(

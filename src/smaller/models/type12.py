@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..errors import ConvergenceWarning, Status, warn
 from ..likelihoods import Multinomial
 from ..objective.evidence import Columns, Evidence
@@ -22,9 +21,10 @@ from ..solvers.type2.fixed_point import RULES, check_prior, reweighted_l1, type_
 from ..solvers.type2.recovery import penalised_logistic
 from ..solvers.type2.sequential import fast, in_own_unit
 from ..solvers.type2.starts import abound, several
+from .base import COUNT
 from .classification import ClassificationModel
 from .one_vs_rest import one_vs_rest
-from .regression import POSITIVE, VarianceModel
+from .regression import VarianceModel
 from .selector import Selector
 from .targets import split
 
@@ -112,9 +112,6 @@ class TypeIRegressor(VarianceModel):
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.max_iter = max_iter
-
-    def _prior(self) -> Any:
-        return as_scale_mixture(self.prior)
 
     def _maximise(self, evidence: Evidence, prior) -> Solution:
         return type_one(evidence, prior, self._noise(), self.tol, self.max_iter or 10_000)
@@ -224,9 +221,6 @@ class TypeIIRegressor(VarianceModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _prior(self) -> Any:
-        return as_scale_mixture(self.prior)
-
     def _maximise(self, evidence: Evidence, prior) -> Solution:
         check_prior(prior, self.algorithm)
         # A prior of the variances has a unit of its own, so that the targets keep theirs.
@@ -306,12 +300,9 @@ class TypeIIClassifier(Selector, ClassificationModel):
 
     _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.UNSETTLED}  # it has its own words for the latter
     _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
+        **ClassificationModel._parameter_constraints,
         "alpha": ["array-like", None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [COUNT],
     }
 
     def __init__(self, basis="linear", *, alpha=None, class_weight=None, fit_intercept=True, tol=1e-8, max_iter=200):
@@ -349,10 +340,11 @@ class TypeIIClassifier(Selector, ClassificationModel):
         options = columns, unit, strengths
         found = [penalised_logistic(problem.objective, *options, start, self.tol, self.max_iter) for start in starts]
         best, values = min(found, key=lambda pair: pair[0].value)
+        history: Any = values
         status = Status.CONVERGED if best.settled else Status.UNSETTLED
         certificate = best.value, best.solution.gap, best.violation, len(values)
         extra = {"prior": best.prior, "gamma": best.gamma / unit[:, None] ** 2}
-        return Solution(best.solution.weights, None, status, *certificate, values, extra)
+        return Solution(best.solution.weights, None, status, *certificate, history, extra)
 
     def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
         objective = problem.objective.with_prior(solution.extra["prior"])

@@ -97,13 +97,13 @@ class Posterior:
         self._set(Sample(design, np.asfortranarray(Y, dtype=np.float64), s, offset), likelihood, prior)
 
     @classmethod
-    def of(cls, sample: Sample, likelihood, prior: ElasticNet) -> Posterior:
+    def of(cls, sample: Sample, likelihood: Multinomial | Gaussian, prior: ElasticNet) -> Posterior:
         """The objective of a sample, whose arrays are taken as they are."""
         objective = object.__new__(cls)
         objective._set(sample, likelihood, prior)
         return objective
 
-    def _set(self, sample: Sample, likelihood, prior: ElasticNet) -> None:
+    def _set(self, sample: Sample, likelihood: Multinomial | Gaussian, prior: ElasticNet) -> None:
         self.sample, self.likelihood, self.prior = sample, likelihood, prior
         self.design, self.Y, self.s, self.offset = sample.design, sample.Y, sample.weight, sample.offset
         self.total, self.k = sample.total, sample.k

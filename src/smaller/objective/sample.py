@@ -43,7 +43,7 @@ class Sample:
     vector: bool = False
     last: list = field(init=False, default_factory=list)  # the last scores, and the gradient of the loss there
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Columns of scores."""
         return self.Y.shape[1]

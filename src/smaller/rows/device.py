@@ -64,11 +64,9 @@ class AcceleratedPosterior(Posterior):
     design: AcceleratedDesign
     likelihood: AcceleratedMultinomial
 
-    def __init__(self, design: AcceleratedDesign, Y, reference: bool, prior: ElasticNet, sample_weight, offset=None):
-        self._set(placed(Sample(design, Y, sample_weight, offset)), Multinomial(reference), prior)
-
-    def _set(self, sample: Sample, likelihood: Multinomial, prior: ElasticNet) -> None:
-        super()._set(sample, AcceleratedMultinomial(likelihood.reference, sample.design.xp), prior)  # type: ignore
+    def _set(self, sample: Sample, likelihood: Any, prior: ElasticNet) -> None:
+        design: Any = sample.design
+        super()._set(sample, AcceleratedMultinomial(likelihood.reference, design.xp), prior)
 
     def start(self) -> np.ndarray:
         """Weights of zero, with intercepts that take out the mean of the offset."""

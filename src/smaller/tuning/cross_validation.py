@@ -15,9 +15,9 @@ from sklearn.utils import check_array, column_or_1d, get_tags
 from .._sklearn import Interval, StrOptions, check_sample_weight, safe_split
 from ..design import as_design, host, on_device
 from ..design.tensors import checked_tensor, columns_of, rows_of
-from ..models.base import Given, problem_of
+from ..models.base import COUNT, NON_NEGATIVE, Given, problem_of, without
 from ..models.folds import class_folds
-from ..models.multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel
+from ..models.multinomial import SMLR, SparseMultinomialModel
 from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
 from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
@@ -70,12 +70,8 @@ class SMLRCV(SparseMultinomialModel):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: allowed
-            for name, allowed in SparseMultinomialModel._parameter_constraints.items()
-            if name not in ("solver", "warm_start", "random_state")
-        },
-        "lams": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
+        "lams": [COUNT, "array-like"],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
         "cv": ["cv_object"],
         "rule": [StrOptions({"min", "1se"})],

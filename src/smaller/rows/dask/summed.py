@@ -247,7 +247,7 @@ class DaskSample(Sample):
     class_weight: Any = None
     reached: list = field(init=False, default_factory=list)  # the last objective and point, to go on from
 
-    @property
+    @cached_property
     def k(self) -> int:
         """Columns of scores."""
         return self.task.k
