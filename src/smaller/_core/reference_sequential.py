@@ -34,7 +34,7 @@ class SearchRule(NamedTuple):
     max_steps: int
 
 
-class Posterior(NamedTuple):
+class WeightPosterior(NamedTuple):
     """Covariance and mean of the weights in the model, and sparsity S and quality Q of all columns (eqs. 22-24)."""
 
     Sigma: np.ndarray
@@ -108,7 +108,7 @@ def posterior(G, C, alpha, active, noise):
     Sigma = T.T @ T
     mu = Sigma @ C[active] / noise
     S = np.diag(G) / noise - ((T @ G[active] / noise) ** 2).sum(axis=0)
-    return Posterior(Sigma, mu, S, (C - G[:, active] @ mu) / noise)
+    return WeightPosterior(Sigma, mu, S, (C - G[:, active] @ mu) / noise)
 
 
 def _best_step(G, alpha, active, at, noise, alike):

@@ -103,7 +103,7 @@ def kernel_values(kernel: str, X, centers, gamma: float, degree: float, coef0: f
     return xp.concat(blocks, axis=0)
 
 
-def log_probabilities(F) -> Any:
+def device_log_probabilities(F) -> Any:
     """Logarithms of the class probabilities, (n, m), from log odds (n,) or scores (n, m)."""
     xp = namespace(F)
     F = xp.stack([xp.zeros_like(F), F], axis=1) if len(F.shape) == 1 else F
@@ -111,7 +111,7 @@ def log_probabilities(F) -> Any:
     return F - xp.log(xp.sum(xp.exp(F), axis=1, keepdims=True))
 
 
-def most_probable(F, classes: np.ndarray) -> Any:
+def device_most_probable(F, classes: np.ndarray) -> Any:
     """The class of each row: on F's device where the labels are numbers, else on the host."""
     xp = namespace(F)
     codes = xp.astype(F > 0, xp.int64) if len(F.shape) == 1 else xp.argmax(F, axis=1)

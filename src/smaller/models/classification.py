@@ -14,7 +14,7 @@ from ..design import host
 from ..likelihoods import one_hot
 from ..rows.dask.collections import is_lazy
 from .base import Estimator, Targets
-from .predicting import blockwise, dask_score, log_probabilities, most_probable, probabilities
+from .predicting import blockwise, class_probabilities, dask_score, log_probabilities, most_probable
 from .targets import centred_offset, class_weights, encode, with_offset
 
 
@@ -57,7 +57,7 @@ class ClassificationModel(ClassifierMixin, Estimator):
     @blockwise(lambda model: len(model.classes_))
     def predict_proba(self, X, offset=None) -> np.ndarray:
         """Class probabilities, (n_samples, n_classes)."""
-        return probabilities(self.decision_function(X, offset))
+        return class_probabilities(self.decision_function(X, offset))
 
     @blockwise(lambda model: len(model.classes_))
     def predict_log_proba(self, X, offset=None) -> np.ndarray:

@@ -67,19 +67,19 @@ def _call(model, method: str, X):
 def log_probabilities(F) -> Any:
     """Logarithms of the class probabilities, (n, m), from log odds (n,) or scores (n, m)."""
     if on_device(F):
-        return tensors.log_probabilities(F)
+        return tensors.device_log_probabilities(F)
     return np.column_stack([log_expit(-F), log_expit(F)]) if F.ndim == 1 else log_softmax(F, axis=1)
 
 
-def probabilities(F) -> Any:
+def class_probabilities(F) -> Any:
     """Class probabilities, (n, m), from log odds (n,) or scores (n, m)."""
     if on_device(F):
-        return namespace(F).exp(tensors.log_probabilities(F))
+        return namespace(F).exp(tensors.device_log_probabilities(F))
     return np.column_stack([expit(-F), expit(F)]) if F.ndim == 1 else softmax(F, axis=1)
 
 
 def most_probable(F, classes: np.ndarray) -> Any:
     """The class of each row, from log odds (n,) or scores (n, m)."""
     if on_device(F):
-        return tensors.most_probable(F, classes)
+        return tensors.device_most_probable(F, classes)
     return classes[(F > 0).astype(int) if F.ndim == 1 else F.argmax(axis=1)]
