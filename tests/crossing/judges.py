@@ -503,7 +503,10 @@ class Lasso:
 
 
 def log_evidence(Phi, Y, s, gamma, noise, intercept):
-    """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition."""
+    """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition.
+
+    And the least of |Y - F|^2 / noise + sum |w_j|^2 / gamma_j, which the posterior mean has.
+    """
     Y = Y.reshape(len(Y), -1)
     total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
     kept = np.flatnonzero(gamma)
@@ -512,7 +515,7 @@ def log_evidence(Phi, Y, s, gamma, noise, intercept):
     Q, logdet = spanned(A, gamma[kept], noise)
     quadratic = float((left_over(Q, T, noise) ** 2).sum())
     constant = (total - intercept) * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
-    return -0.5 * (k * (constant + logdet) + quadratic)
+    return -0.5 * (k * (constant + logdet) + quadratic), quadratic
 
 
 def spanned(A, gamma, noise):
@@ -548,6 +551,15 @@ def _terms(Phi, W, b, Y):
     """What residuals are summed from, in absolute values, and these residuals: (n, k) each."""
     Y, W, b = Y.reshape(len(Y), -1), W.reshape(-1, Phi.shape[1]), np.atleast_1d(b)
     return np.abs(Phi) @ np.abs(W.T) + np.abs(b) + np.abs(Y), Y - Phi @ W.T - b
+
+
+def mean_missed(Phi, W, b, Y, s, gamma, noise, least):
+    """By how much the returned weights exceed that least, in nats; infinite where one has a weight but no variance."""
+    _, r = _terms(Phi, W, b, Y)
+    W, kept = W.reshape(-1, Phi.shape[1]), gamma > 0
+    if W[:, ~kept].any():
+        return np.inf
+    return 0.5 * (float(s @ (r**2).sum(axis=1)) / noise + float((W[:, kept] ** 2 / gamma[kept]).sum()) - least)
 
 
 def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
