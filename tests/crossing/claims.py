@@ -151,8 +151,12 @@ def evidence(model, row, data, given):
     y, Phi = _posed(row, data, model.basis_)
     gamma, noise, intercept = np.asarray(model.gamma_), model.noise_, row["fit_intercept"]
     known = Phi, _dense(model.coef_), model.intercept_, y, data.s
-    value = judges.log_evidence(Phi, y, data.s, gamma, noise, intercept)
-    told = judges.compare("evidence_", model.evidence_, value, data.s, judges.evidence_rounding(*known, noise))
+    value, least = judges.log_evidence(Phi, y, data.s, gamma, noise, intercept)
+    blur = judges.evidence_rounding(*known, noise)
+    told = judges.compare("evidence_", model.evidence_, value, data.s, blur)
+    missed = judges.mean_missed(*known, gamma, noise, least)
+    if not missed <= judges.SAME * (1 + least) + 4 * blur:
+        told.append(f"coef_ is not the posterior mean: {missed:.3g} nats off")
     # A noise at its floor is not free; there the fit interpolates.
     free = row["noise"] == "learn" and model.status_ != "interpolates"
     low, high = judges.evidence_violation(*known, gamma, noise, intercept, free)

@@ -445,9 +445,7 @@ class Lasso:
         return float(self.s @ r**2) / (2 * self.noise) + float(self.l1 @ np.abs(w))
 
     def lower_bound(self, w, b):
-        r = self.y - self.Phi @ w - b
-        centre = self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
-        r = r - (self.s @ r / self.s.sum() if self.intercept else 0.0)
+        r, centre = self._centred_residual(w, b)
         G = np.abs((self.Phi - centre).T @ (self.s * r)) / self.noise
         over = G > 0
         y = self.y - (self.s @ self.y / self.s.sum() if self.intercept else 0.0)
@@ -462,10 +460,24 @@ class Lasso:
         return float(self.s @ ((np.abs(self.y - self.Phi @ w - b) + e / 2) * e)) / self.noise
 
     def rounding(self, w, b):
-        """As in `Softmax`: the dual point's shrinkage l1 / |G| is known to E / l1 of itself, of the penalty then."""
-        centre = self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
+        """As in `Softmax`: the dual point's shrinkage l1 / |G| is known to E / l1 of itself.
+
+        A shrinkage by a part t costs t times the penalty, and t^2 times the loss.
+        """
+        r, centre = self._centred_residual(w, b)
         E = np.abs(self.Phi - centre).T @ (self.s * self._residual_rounding(w, b)) / self.noise
-        return self.value_rounding(w, b) + float((E / self.l1).max(initial=0.0)) * float(self.l1 @ np.abs(w))
+        G = np.abs((self.Phi - centre).T @ (self.s * r)) / self.noise
+        unsure, shrunk = float((E / self.l1).max(initial=0.0)), float((G / self.l1).max(initial=1.0)) - 1
+        loss = float(self.s @ r**2) / (2 * self.noise)
+        penalty = float(self.l1 @ np.abs(w))
+        return self.value_rounding(w, b) + unsure * penalty + (2 * min(shrunk, 1.0) + unsure) * unsure * loss
+
+    def _centred_residual(self, w, b):
+        """The residual, its mean taken out where there is an intercept, and what is taken out of the columns."""
+        r = self.y - self.Phi @ w - b
+        if not self.intercept:
+            return r, 0.0
+        return r - self.s @ r / self.s.sum(), self.s @ self.Phi / self.s.sum()
 
     def _residual_rounding(self, w, b):
         return 8 * np.finfo(float).eps * (np.abs(self.Phi) @ np.abs(w) + np.abs(b) + np.abs(self.y))
@@ -493,7 +505,10 @@ class Lasso:
 
 
 def log_evidence(Phi, Y, s, gamma, noise, intercept):
-    """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition."""
+    """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition.
+
+    And the least of |Y - F|^2 / noise + sum |w_j|^2 / gamma_j, which the posterior mean has.
+    """
     Y = Y.reshape(len(Y), -1)
     total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
     kept = np.flatnonzero(gamma)
@@ -502,7 +517,7 @@ def log_evidence(Phi, Y, s, gamma, noise, intercept):
     Q, logdet = spanned(A, gamma[kept], noise)
     quadratic = float((left_over(Q, T, noise) ** 2).sum())
     constant = (total - intercept) * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
-    return -0.5 * (k * (constant + logdet) + quadratic)
+    return -0.5 * (k * (constant + logdet) + quadratic), quadratic
 
 
 def spanned(A, gamma, noise):
@@ -538,6 +553,15 @@ def _terms(Phi, W, b, Y):
     """What residuals are summed from, in absolute values, and these residuals: (n, k) each."""
     Y, W, b = Y.reshape(len(Y), -1), W.reshape(-1, Phi.shape[1]), np.atleast_1d(b)
     return np.abs(Phi) @ np.abs(W.T) + np.abs(b) + np.abs(Y), Y - Phi @ W.T - b
+
+
+def mean_missed(Phi, W, b, Y, s, gamma, noise, least):
+    """By how much the returned weights exceed that least, in nats; infinite where one has a weight but no variance."""
+    _, r = _terms(Phi, W, b, Y)
+    W, kept = W.reshape(-1, Phi.shape[1]), gamma > 0
+    if W[:, ~kept].any():
+        return np.inf
+    return 0.5 * (float(s @ (r**2).sum(axis=1)) / noise + float((W[:, kept] ** 2 / gamma[kept]).sum()) - least)
 
 
 def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
@@ -663,12 +687,18 @@ class TypeOne:
     def rounding(self, X, b=None):
         """The same of the duality gap: a dual point along the residual is shrunk until it is feasible.
 
-        Its products with unit columns, which may be b, are off by `pulled`: the shrinkage by pulled / b of itself. That
-        of the lasso multiplies the penalty, that of the square-root lasso, whose dual is linear, all of the bound.
+        Its products with unit columns, which may be b, are off by `pulled`: the shrinkage by pulled / b of itself. A
+        shrinkage by a part t costs the lasso t times the penalty and t^2 times the loss; the square-root lasso, whose
+        dual is linear, t times all of the bound.
         """
-        return self.value_rounding(X) + self.pulled(X) / self.b * (
-            self.value(X) if self.lam is None else self.b * float(np.sqrt((X**2).sum(axis=1)).sum())
-        )
+        unsure = self.pulled(X) / self.b
+        if self.lam is None:
+            return self.value_rounding(X) + unsure * self.value(X)
+        U, penalty = self.residual(X), self.b * float(np.sqrt((X**2).sum(axis=1)).sum())
+        shrunk = np.sqrt(((self.A.T @ U) ** 2).sum(axis=1)).max(initial=0.0) / (self.lam * self.b) - 1
+        loss = float((U**2).sum()) / (2 * self.lam)
+        second = (2 * min(max(shrunk, 0.0), 1.0) + unsure) * unsure * loss
+        return self.value_rounding(X) + unsure * penalty + second
 
     def pulled(self, X):
         """By how much rounding moves a product of a unit column with the dual point along the residual."""

@@ -34,6 +34,7 @@ STEADY = 1e9  # sum of the variances, over the noise, up to which products of co
 WINDOW = 50  # steps without gain after which nothing more is expected
 OUT = 1e-8  # where the slope of f at 0 is taken, or at this part of the largest variance
 EXACT, ROUNDS = 1e-11, 30  # relative duality gap of the lassos, and rounds of one of several targets
+NEWTON_STEPS = 20  # of one lasso: more only where rounding leaves no certificate, and the next one goes on from there
 ENTER = 16  # columns that may be let in again at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a column is let in with, and how often that is repeated
 
@@ -105,7 +106,7 @@ class Problem:
         B, T = self.Phi[:, rows] * (root / deviation), self.T / deviation
         if len(rows) <= len(B):
             exact = Weighing(B)
-            return exact.logdet, exact.mean(T), 1 - (exact.half**2).sum(axis=1)
+            return exact.logdet, exact.mean(T), np.minimum(exact.least(B), 1.0)
         # B^T (B B^T + I)^-1 T, R^T R = B B^T + I
         R = qr(np.vstack([B.T, np.eye(len(B))]), mode="r", check_finite=False)[0][: len(B)]
         V = solve_triangular(R, B, trans="T", check_finite=False)
@@ -148,7 +149,7 @@ class Problem:
         """min |Y - Phi X|^2 / (2 noise) + sum_j sqrt(k) w_j |x_j|, |x_j| the norm of a row; `x` is where to begin."""
         if self.evidence.k == 1 and len(weight):
             objective = Posterior(self._design, self.T, Gaussian(noise), Laplace(1.0, weight))
-            return newton(objective, x, tol, 200).weights
+            return newton(objective, x, tol, NEWTON_STEPS).weights
         penalty = np.sqrt(self.evidence.k) * noise * weight
         return RowLasso(self.Phi, self.T, penalty).solve(x, tol, ROUNDS)[0]
 
