@@ -60,7 +60,7 @@ FREE_TOLERANCE = 1e-9
 EPSILON, COARSE = 1e-15, 1e-2
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
-NEGLIGIBLE = 1e-10
+NEGLIGIBLE = 1e-12
 
 # A learned noise below this fraction of the target's variance has collapsed: the model interpolates.
 COLLAPSED = 1e-12
