@@ -213,7 +213,8 @@ class SMLR(SparseMultinomialModel):
     relevance_vectors_ : ndarray or sparse array
         On a kernel basis, the centres with a non-zero weight.
     dual_gap_ : float
-        Relative duality gap: (objective - optimum) / objective is at most this.
+        Relative duality gap: (objective - optimum) / objective is at most this (an objective below 1e-12 nats for each
+        sample counts as that).
     violation_ : float
         Largest violation of the optimality conditions, relative to the penalty.
     objective_ : float

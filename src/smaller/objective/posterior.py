@@ -63,7 +63,7 @@ EPSILON, COARSE = 1e-15, 1e-2
 
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
-NEGLIGIBLE = 1e-10
+NEGLIGIBLE = 1e-12
 
 
 class Posterior:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...design import Design
-from ...objective.posterior import FREE_TOLERANCE, Posterior
+from ...objective.posterior import FREE_TOLERANCE, NEGLIGIBLE, Posterior
 from ...objective.sample import Sample
 from ...priors import ElasticNet
 from .drawn import DrawnRows
@@ -130,7 +130,7 @@ class SummedPosterior(Posterior):
         G = np.vstack([sums.gradient, sums.tilt]) if self.design.intercept else sums.gradient
         verdict = self.judge(W, G)
         value = sums.loss + verdict.penalty
-        gap = self._gap(value, sums, verdict.residuals)
+        gap = self._gap(W, value, sums, verdict.residuals)
         return SummedPoint(W, G + self.l2 * W, verdict.residuals, value, gap, active, sums)
 
     def again(self, point: SummedPoint) -> SummedPoint:
@@ -143,20 +143,25 @@ class SummedPosterior(Posterior):
 
     # -- The certificate
 
-    def _gap(self, value: float, sums: Sums, residuals: np.ndarray) -> float:
+    def _gap(self, W: np.ndarray, value: float, sums: Sums, residuals: np.ndarray) -> float:
         """Relative duality gap. The dual point moves probability between classes until each has its total weight.
 
         Q = P M with M a row-stochastic matrix that is the identity but for the intercepts' residuals: then sum s (Q -
         Y) is 0 exactly, Z^T diag(s) Q = (Z^T diag(s) P) M, and, with M >= (1 - eps) I, the entropy of (1 - rho) Y + rho
-        Q is at least (1 - rho eps) times that of the mixture of Y and P with rho (1 - eps) / (1 - rho eps).
+        Q is at least (1 - rho eps) times that of the mixture of Y and P with rho (1 - eps) / (1 - rho eps). The free
+        weights are held where they are; what is left of their gradient counts for moves that change the scores by about
+        one, or double a weight.
         """
         d = self.design.d
         if residuals[:d][self.free[:d]].max(initial=0.0) > FREE_TOLERANCE:
             return np.inf
         move, eps = self._transport(sums)
         G = self._moved(sums.gradient, move)
-        dual = max(self._dual_at(sums, G, rho, move, eps) for rho in self._shrinkages(G))
-        return max(0.0, value - dual) / max(abs(value), np.finfo(float).tiny)
+        free = self.free[:d]
+        held, left = G[free] @ W[:d][free], np.abs(G[free])
+        dual = max(self._dual_at(sums, G, rho, move, eps) + rho * held for rho in self._shrinkages(G))
+        slack = left @ (self.total / self.scale[:d][free] + np.abs(W[:d][free]))
+        return float(max(0.0, value - dual) + slack) / max(abs(value), NEGLIGIBLE * self.total)
 
     def _transport(self, sums: Sums) -> tuple[np.ndarray | None, float]:
         """M, (m, m), and the largest fraction that a class gives away."""
