@@ -495,3 +495,42 @@ def test_iris_keeps_the_petals():
     X, y = load_iris(return_X_y=True)
     found = StabilitySelection(n_selected=2, threshold=0.9, max_false=None, random_state=0).fit(X, y)
     assert_array_equal(found.support_, [2, 3])
+
+
+def four_classes(rho, seed):
+    """200 rows of 500 columns, AR(1); ten true features, the same for every seed, of norm 2 over the classes."""
+    truth, rng = np.random.default_rng(0), np.random.default_rng([1, seed])
+    W = np.zeros((500, 4))
+    rows = truth.standard_normal((10, 4))
+    rows -= rows.mean(axis=1, keepdims=True)
+    W[::50] = 2 * rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    X = rng.standard_normal((200, 500))
+    for j in range(1, 500):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1 - rho**2) * X[:, j]
+    return X, (X @ W + rng.gumbel(size=(200, 4))).argmax(axis=1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_bounds_hold_on_500_simulated_sets(rho):
+    """Selections among the features that the theorem counts: those that a half selects with probability <= q / p.
+
+    That probability is estimated by the mean frequency over all sets. The features outside the true support that are
+    selected are more, since neighbours of true features are not of low probability; they are shown where this fails.
+    """
+    p, q, B, sets = 500, 20, 25, 500
+    model = StabilitySelection(n_pairs=B, n_selected=q, threshold=1.0, max_false=None)
+    Pi = np.array(
+        [model.set_params(random_state=seed).fit(*four_classes(rho, seed)).frequencies_ for seed in range(sets)]
+    )
+    low = Pi.mean(axis=0) <= q / p
+    noise = np.arange(p) % 50 > 0
+    assert low[noise].sum() > 300
+    for tau in (0.52, 0.6, 0.7, 0.8, 0.9):
+        counts = (Pi[:, low] >= tau - 1e-9).sum(axis=1)
+        outside = (Pi[:, noise] >= tau - 1e-9).sum(axis=1).mean()
+        found = (Pi[:, ~noise] >= tau - 1e-9).sum(axis=1).mean()
+        for bound in ("worst-case", "unimodal", "r-concave"):
+            most = expected_false(p, q, tau, B, bound) + 2 * counts.std() / np.sqrt(sets)
+            assert counts.mean() <= most, f"tau {tau}, {bound}: outside {outside:.2f}, true {found:.2f} of 10"

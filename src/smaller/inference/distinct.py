@@ -16,6 +16,7 @@ def distinct_columns(X, centred: bool, kinds: np.ndarray) -> tuple[np.ndarray, n
     `centred`: whether an intercept makes a shift irrelevant. Only columns of the same kind are copies. Of copies the
     one with the largest scale stands for all, the first of those that are equal.
     """
+    X = X.tocsc() if sparse.issparse(X) else X
     mean, size, mark = _summaries(X, centred)
     order = np.lexsort((mark, kinds))
     order = order[np.isfinite(mark[order])]

@@ -58,8 +58,10 @@ def is_unrelated(estimator, sample: Sample) -> bool:
     """Whether no column has any relation to the targets but rounding errors, so that no path exists."""
     X, y, extra = sample
     weight = np.asarray(extra.get("sample_weight", np.ones(len(y))))
-    Y = (y[:, None] == np.unique(y)).astype(float) if is_classifier(estimator) else y[:, None]
-    residual = weight[:, None] * (Y - weight @ Y / weight.sum())
+    classes = is_classifier(estimator)
+    Y = (y[:, None] == np.unique(y)).astype(float) if classes else y[:, None]
+    null = weight @ Y / weight.sum() if getattr(estimator, "fit_intercept", True) else float(classes) / Y.shape[1]
+    residual = weight[:, None] * (Y - null)
     pull = np.abs(X.T @ residual).max(axis=1)
     return bool((pull <= ROUNDING * (abs(X).T @ weight) * np.abs(residual).max()).all())
 
