@@ -181,13 +181,13 @@ class Estimator(BaseEstimator):
 
     def _check_inputs(self, X, y) -> tuple[Any, Any]:
         """Inputs and targets, checked by scikit-learn, or as it does where they are not NumPy's."""
-        if self._follows(X):
-            X = checked_tensor(self, X, reset=True)
-            return X, checked_targets(X, y, **self._targets)
         if _plain(X, y):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
             return X, y
+        if self._follows(X):
+            X = checked_tensor(self, X, reset=True)
+            return X, checked_targets(X, y, **self._targets)
         return validate_data(
             self, X, host(y), accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], **self._targets
         )
@@ -329,9 +329,9 @@ def _plain(X, y) -> bool:
 
 def _refuse_large(values, most: float) -> None:
     """Refuse columns whose squares sum to more than a number."""
-    if on_device(values) or values.dtype != np.float64 or most == np.inf:
-        return
     values = values.data if sparse.issparse(values) else values
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or most == np.inf:
+        return
     if values.flags.c_contiguous or values.flags.f_contiguous:
         flat = values.ravel(order="K")
         with np.errstate(over="ignore", invalid="ignore"):

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
-from .._sklearn import Interval, StrOptions, check_sample_weight, safe_split
+from .._sklearn import Interval, StrOptions
 from ..errors import Status
 from ..likelihoods import Multinomial, one_hot
 from ..objective.problem import Problem
@@ -22,7 +22,7 @@ from ..solvers import Solution
 from ..solvers.blasso import BoostedPath, Moves, blasso
 from .base import COUNT, NON_NEGATIVE, POSITIVE, Given, problem_of
 from .classification import ClassificationModel
-from .folds import class_folds
+from .folds import GivenRows, class_folds
 from .one_vs_rest import one_vs_rest
 from .strength_choice import choose_strength, cross_validated_scores, in_folds
 from .targets import class_weights, prediction_offset
@@ -182,9 +182,9 @@ class BoostedModel(ClassificationModel):
         grids = [walk.path.lams[walk.path.ends] for walk in walks]
         if not all(len(grid) for grid in grids):  # no move pays: nothing to choose from
             return [0] * len(walks), {"lams_": np.zeros(0), "scores_": np.zeros((1, 1))}
-        fold = _Fold(self, sample, grids)
-        splits = class_folds(self.cv, fold.X, fold.y, fold.weight)
-        scores = cross_validated_scores(in_folds(fold, splits, self.n_jobs))
+        data = GivenRows(self, sample)
+        splits = class_folds(self.cv, data.X, data.y, data.weight)
+        scores = cross_validated_scores(in_folds(_Fold(self, data, grids), splits, self.n_jobs))
         parts = np.split(scores, np.cumsum([len(grid) for grid in grids])[:-1], axis=1)
         best = [choose_strength(part, self.rule) for part in parts]
         one = len(grids) == 1
@@ -201,16 +201,15 @@ class BoostedModel(ClassificationModel):
                 f"X_val has {X.shape[0]} rows but y_val has {len(y)}; they must describe the same samples."
             )
         ends = [np.append(0, walk.path.ends) for walk in walks]
-        rows = X, y, np.ones(len(y)), None
-        scores = [self._held_out(walk, at, ends[at], *rows) for at, walk in enumerate(walks)]
+        scores = [self._held_out(walk, at, ends[at], Given(X, y)) for at, walk in enumerate(walks)]
         points = [int(here[np.argmax(score)]) for here, score in zip(ends, scores, strict=True)]
         lams = [walk.path.lams[here] for walk, here in zip(walks, ends, strict=True)]
         return points, {"lams_": lams, "scores_": scores}
 
-    def _held_out(self, walk: Walk, at: int, points, X, y, weight, offset) -> np.ndarray:
+    def _held_out(self, walk: Walk, at: int, points, rows: Given) -> np.ndarray:
         """Scores of the points of a path on rows whose classes the path knows; the others would favour no point."""
-        sample = walk.problem.sample
-        classes = sample.classes
+        sample, (X, y, weight, offset, *_) = walk.problem.sample, rows
+        classes, weight = sample.classes, np.ones(len(y)) if weight is None else weight
         known = np.isin(y, classes) & (weight > 0)
         if not known.any():
             return np.zeros(len(points))
@@ -220,8 +219,8 @@ class BoostedModel(ClassificationModel):
         if m > 2 and sample.k == 1:
             Y, shift = Y[:, [at]], shift[:, [at]]
         weight = weight[known] * class_weights(self.class_weight, classes, codes, weight[known])
-        score, rows = SCORES[self.scoring], X[np.flatnonzero(known)]
-        return np.array([score(F + shift, Y, weight) for F in self._follow(sample, walk.path, rows, points)])
+        score, X = SCORES[self.scoring], X[np.flatnonzero(known)]
+        return np.array([score(F + shift, Y, weight) for F in self._follow(sample, walk.path, X, points)])
 
     def _strength(self, path: BoostedPath, point: int) -> float:
         return float(path.lams[point] if isinstance(self.lam, str) else self.lam)
@@ -247,34 +246,23 @@ def best_score(model: BoostedModel) -> float:
 class _Fold:
     """Walks on one part of the data and scores the strengths of the whole on the other."""
 
-    def __init__(self, model: BoostedModel, sample: Sample, grids: list[np.ndarray]):
-        self.model, self.classes, self.grids, given = model, sample.classes, grids, sample.given
-        self.X = check_array(given.X, accept_sparse=model._sparse_formats, dtype=[np.float64, np.float32])
-        self.y = column_or_1d(given.y)
-        self.weight = check_sample_weight(given.sample_weight, self.X, dtype=np.float64)
-        self.offset = None if given.offset is None else np.asarray(given.offset, dtype=np.float64)
+    def __init__(self, model: BoostedModel, data: GivenRows, grids: list[np.ndarray]):
+        self.model, self.data, self.grids = model, data, grids
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        part, train = clone(self.model), train[self.weight[train] > 0]
-        X, y = safe_split(part, self.X, self.y, train)
-        problem = problem_of(part, X, y, self.weight[train], self._offset(train, y))
+        part, train = clone(self.model), self.data.weighted(train)
+        problem = problem_of(part, *self.data.part(train)[:4])
         classes, together = problem.sample.classes, len(self.grids) == 1
-        ends = [grid[-1] for at, grid in enumerate(self.grids) if together or self.classes[at] in classes]
+        here = np.searchsorted(classes, self.data.classes)  # places of the classes among those of the fold
+        ends = [grid[-1] for at, grid in enumerate(self.grids) if together or self.data.classes[at] in classes]
         walks = part._walks(problem, ends, 0.0)
-        X, y = safe_split(part, self.X, self.y, test, train)
-        rows = X, y, self.weight[test], self._offset(test, self.y[train])
+        rows = self.data.part(test, train)
         scores = []
         for at, grid in enumerate(self.grids):
-            here = 0 if together or len(walks) == 1 else int(np.searchsorted(classes, self.classes[at]))
-            if not together and self.classes[at] not in classes:
+            if not together and self.data.classes[at] not in classes:
                 scores.append(np.zeros(len(grid)))
                 continue
-            points = np.array([walks[here].path.point_at(lam) for lam in grid])
-            scores.append(part._held_out(walks[here], here, points, *rows))
+            place = 0 if together or len(walks) == 1 else int(here[at])
+            points = np.array([walks[place].path.point_at(lam) for lam in grid])
+            scores.append(part._held_out(walks[place], place, points, rows))
         return np.concatenate(scores)
-
-    def _offset(self, rows: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Rows of the offset, without the columns of classes that a fold does not have."""
-        if self.offset is None or self.offset.ndim == 1:
-            return None if self.offset is None else self.offset[rows]
-        return self.offset[np.ix_(rows, np.flatnonzero(np.isin(self.classes, y)))]

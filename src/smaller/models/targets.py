@@ -69,8 +69,10 @@ def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: 
     return factors[codes]
 
 
-def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray:
+def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
     """Factors of shape (d,) or (d, k); the user's rows are classes."""
+    if penalty_factor is None:
+        return None
     factor = check_array(penalty_factor, ensure_2d=False, dtype=np.float64, input_name="penalty_factor")
     if factor.shape not in ((d,), (k, d)):
         raise ValueError(

@@ -10,13 +10,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_array, column_or_1d, get_tags
 
-from .._sklearn import Interval, StrOptions, check_sample_weight, safe_split
-from ..design import as_design, host, on_device
-from ..design.tensors import checked_tensor, columns_of, rows_of
+from .._sklearn import Interval, StrOptions
+from ..design import as_design, host
 from ..models.base import COUNT, NON_NEGATIVE, Given, problem_of, without
-from ..models.folds import class_folds
+from ..models.folds import GivenRows, class_folds
 from ..models.multinomial import SMLR, SparseMultinomialModel
 from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
 from ..models.targets import centred_offset, split
@@ -152,9 +150,9 @@ class SMLRCV(SparseMultinomialModel):
     def _solve(self, problem: Problem) -> Solution:
         """The end of the path at the strength with the best score."""
         grid = grid_of(problem, self.lams, self.eps)
-        fold = _Fold(self, problem.sample, grid)
-        splits = class_folds(self.cv, fold.X, fold.y, fold.sample_weight, problem.sample.given.groups)
-        values, missed = zip(*in_folds(fold, splits, self.n_jobs), strict=True)
+        data = GivenRows(self, problem.sample)
+        splits = class_folds(self.cv, data.X, data.y, data.weight, problem.sample.given.groups)
+        values, missed = zip(*in_folds(_Fold(self, data, grid), splits, self.n_jobs), strict=True)
         scores = cross_validated_scores(list(values))
         best = choose_strength(scores, self.rule)
         trail = trail_of(problem, grid[: best + 1], self.tol, self.max_iter)
@@ -165,8 +163,7 @@ class SMLRCV(SparseMultinomialModel):
         return trail.last._replace(extra={**trail.last.extra, **told})
 
     def _adopt(self, problem: Problem, solution: Solution):
-        prior = problem.prior.with_strength(solution.extra["lams"][len(solution.extra["path"]) - 1])
-        return super()._adopt(problem.with_prior(prior), solution)
+        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)
@@ -176,7 +173,6 @@ class SMLRCV(SparseMultinomialModel):
 class _FoldModel(SMLR):
     """SMLR as a scorer sees it in a fold: with the offset of the rows left out."""
 
-    present: np.ndarray
     held_out_offset: np.ndarray | None = None
 
     def decision_function(self, X, offset=None) -> np.ndarray:
@@ -187,71 +183,46 @@ class _FoldModel(SMLR):
 class _Fold:
     """Fits the path on one part of the data and scores every strength on the other."""
 
-    def __init__(self, model: SMLRCV, sample: Sample, grid: np.ndarray):
-        self.model, self.grid, self.classes, given = model, grid, sample.classes, sample.given
-        if on_device(given.X):
-            self.X = checked_tensor(model, given.X, reset=False)
-        else:
-            self.X = check_array(given.X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-        self.y, self.offset = column_or_1d(host(given.y)), host(given.offset)
-        weight = host(given.sample_weight)
-        self.sample_weight = None if weight is None else check_sample_weight(weight, self.y)
+    def __init__(self, model: SMLRCV, data: GivenRows, grid: np.ndarray):
+        self.model, self.data, self.grid, self.classes = model, data, grid, data.classes
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
         """The scores, and how those fits ended that did not reach their certificate."""
-        train = train if self.sample_weight is None else train[self.sample_weight[train] > 0]
+        train = self.data.weighted(train)
         part = self._single_model(train)
-        X, y = self._split(train)
-        problem = problem_of(part, X, y, *self._of_rows(train, part.present))
-        score = self._score_by(part, problem, train, test)
+        problem = problem_of(part, *self.data.part(train)[:4])
+        score = self._score_by(part, problem, self.data.part(test, train))
         trail = trail_of(problem, self.grid, self.model.tol, self.model.max_iter)
         values = [score(lam, solution) for lam, solution in zip(self.grid, trail, strict=True)]
         return np.array(values), trail.missed()
-
-    def _split(self, rows: np.ndarray, train: np.ndarray | None = None):
-        """Inputs and labels of some rows; of a matrix of kernel values, the columns of the training rows."""
-        if not on_device(self.X):
-            return safe_split(self.model, self.X, self.y, rows, train)
-        X = rows_of(self.X, rows)
-        pairwise = get_tags(self.model).input_tags.pairwise
-        return columns_of(X, rows if train is None else train) if pairwise else X, self.y[rows]
 
     def _single_model(self, train: np.ndarray) -> _FoldModel:
         """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
         shared = SMLR._get_param_names()
         part = _FoldModel(**{k: v for k, v in self.model.get_params(deep=False).items() if k in shared})
-        part.present = np.isin(self.classes, self.y[train])
-        if part.present.all():
+        present = np.isin(self.classes, self.data.y[train])
+        if present.all():
             return part
         if isinstance(part.class_weight, dict):
-            names = set(self.classes[part.present].tolist())
+            names = set(self.classes[present].tolist())
             part.class_weight = {label: w for label, w in part.class_weight.items() if label in names}
         if np.ndim(part.penalty_factor) == 2:
-            part.penalty_factor = self._factors_of(part)
+            part.penalty_factor = self._factors_of(np.asarray(part.penalty_factor), present)
         return part
 
-    def _factors_of(self, part: _FoldModel) -> np.ndarray:
-        factor = np.asarray(part.penalty_factor)
+    def _factors_of(self, factor: np.ndarray, present: np.ndarray) -> np.ndarray:
         if len(factor) != len(self.classes):
             raise ValueError(
                 "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean "
                 "nothing; use stratified folds."
             )
-        factor = factor[part.present]
+        factor = factor[present]
         # Two classes share one column: a weight goes to the cheaper of them.
         return factor.min(axis=0, keepdims=True) if len(factor) == 2 else factor
 
-    def _of_rows(self, rows: np.ndarray, present: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-        given = (self.sample_weight, self.offset)
-        weight, offset = (None if values is None else np.asarray(values)[rows] for values in given)
-        if offset is not None and offset.ndim == 2:
-            offset = offset[:, present]
-        return weight, offset
-
-    def _score_by(self, part: _FoldModel, problem: Problem, train, test):
+    def _score_by(self, part: _FoldModel, problem: Problem, rows: Given):
         """A function of a solution: its score on the rows left out."""
-        X, y = self._split(test, train)
-        weight, offset = self._of_rows(test, part.present)
+        X, y, weight, offset, *_ = rows
         if weight is not None and not np.any(weight):
             raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
         if self.model.scoring is None:
@@ -281,7 +252,7 @@ class _LogLikelihood:
         self.weight = np.ones(len(y)) if weight is None else weight
         self.design = as_design(sample.basis.transform(X), sample.design.intercept)
         self.k, self.reference = sample.k, problem.likelihood.reference
-        self.offset = centred_offset(None if offset is None else np.asarray(offset, float), len(classes), sample.k)
+        self.offset = centred_offset(offset, len(classes), sample.k)
         position = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         self.known = classes[position] == y
         self.position = position
