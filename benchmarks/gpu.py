@@ -22,8 +22,11 @@ from smaller._core import COMPILED
 from smaller.basis import Kernel
 from smaller.design import as_design, host
 from smaller.design.loss_gradient import LossGradient
+from smaller.likelihoods import Multinomial
+from smaller.models.base import problem_of
+from smaller.objective.sample import Sample
 from smaller.priors import Laplace
-from smaller.rows.device import AcceleratedPosterior
+from smaller.rows.device import AcceleratedPosterior, placed
 from smaller.solvers.l1.warm_path import null_point
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -79,7 +82,8 @@ def posed(X, y, intercept: bool = True) -> AcceleratedPosterior:
     m = int(y.max()) + 1
     Y = y[:, None] == torch.arange(m, device=X.device)
     s = torch.ones(len(y), dtype=torch.float64, device=X.device)
-    objective = AcceleratedPosterior(as_design(X, intercept), Y, False, Laplace(1.0), s)
+    sample = placed(Sample(as_design(X, intercept), Y, s))
+    objective = AcceleratedPosterior.of(sample, Multinomial(reference=False), Laplace(1.0))
     return objective.with_prior(Laplace(FRACTION * objective.largest_strength(null_point(objective))))
 
 
@@ -176,7 +180,7 @@ def phases(problem) -> list[dict]:
     def note(name: str, work: Callable, repeats: int = 3) -> None:
         rows.append({"phase": name, "ms": round(1e3 * seconds(work, repeats)[0], 3)})
 
-    note("checks, labels, objective", lambda: model._pose(X, y, None, None))
+    note("checks, labels, objective", lambda: problem_of(model, X, y).objective)
     note("moments of the columns", lambda: as_design(X, True).moments(objective.s))
     W = objective.start()
     point = settled(objective, W, 1e-5)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import logsumexp
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
+from smaller import JFSCL, LRVM, RMLR, SBMLR, SMLR, SMLRCV, JeffreysClassifier, RVMClassifier, path
 from smaller.design import as_design, dense
 from smaller.likelihoods import Multinomial
 from smaller.objective.posterior import Posterior
@@ -79,9 +80,11 @@ def test_offsets_that_decide_every_class_leave_an_objective_of_nothing():
     assert model.dual_gap_ <= 1e-200
 
 
-def test_an_offset_without_digits_for_the_weights_is_refused():
+@pytest.mark.parametrize("model", [SMLR(), RVMClassifier(), JeffreysClassifier(), LRVM(lam=1.0), JFSCL(lam=1.0)])
+def test_an_offset_without_digits_for_the_weights_is_refused(model):
     with pytest.raises(ValueError, match="offset must not exceed"):
-        SMLR().fit(X, y, offset=np.full((150, 3), 1e13))
+        model.fit(X, y, offset=np.full((150, 3), 1e13))
+    assert vars(model) == vars(clone(model))
 
 
 # -- The one exit of all solvers

@@ -17,6 +17,7 @@ from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning, Status
 from smaller.likelihoods import Gaussian
+from smaller.models.base import problem_of
 from smaller.objective.posterior import Posterior
 from smaller.priors import Normal
 from smaller.solvers import null_point
@@ -29,7 +30,7 @@ from smaller.solvers.smooth import smooth
 
 def posed(X, y, **options):
     """The objective of SBMLR, and a hundredth of its largest strength."""
-    _, objective, _ = SBMLR(**options)._pose(X, y, None, None)
+    objective = problem_of(SBMLR(**options), X, y).objective
     return objective, 0.01 * objective.largest_strength(null_point(objective))
 
 
@@ -329,7 +330,7 @@ def test_the_evidence_through_samples_and_through_columns_is_the_same(m, paramet
     for repeat in (1, 2):
         model = RMLR(0.7, parametrization=parametrization)
         weight = np.full(20 * repeat, 2 / repeat)
-        _, objective, _ = model._pose(np.tile(X, (repeat, 1)), np.tile(y, repeat), weight, None)
+        objective = problem_of(model, np.tile(X, (repeat, 1)), np.tile(y, repeat), weight).objective
         fit = smooth(objective, objective.start(), 1e-12, 100)
         values.append(ridge_evidence(objective, fit.weights, fit.scores))
     assert_allclose(*values, rtol=1e-10)
@@ -341,7 +342,7 @@ def test_the_ridge_found_has_the_most_evidence_of_its_neighbours(name):
     model = RMLR("evidence", standardize=True).fit(X, y)
 
     def evidence(lam):
-        _, objective, _ = RMLR(lam, standardize=True)._pose(X, y, None, None)
+        objective = problem_of(RMLR(lam, standardize=True), X, y).objective
         fit = smooth(objective, objective.start(), 1e-10, 200)
         return ridge_evidence(objective, fit.weights, fit.scores)
 

@@ -6,6 +6,7 @@ from conftest import peak_of
 
 from smaller import RMLR, SBMLR, SMLR
 from smaller.design import DenseDesign
+from smaller.models.base import problem_of
 
 BLOCKS = 3 * 2**23  # a few blocks of rows in float64
 
@@ -41,10 +42,10 @@ def test_ridge_and_the_strength_integrated_out_do_not_copy_either(tmp_path):
 
 def test_the_design_is_the_file_itself(tmp_path):
     X, y = mapped(tmp_path, np.float64)
-    sample, objective, _ = SMLR()._pose(X, y, None, None)
-    assert isinstance(objective.design, DenseDesign)
-    assert np.shares_memory(objective.design.X, X)
-    assert sample.design is objective.design
+    problem = problem_of(SMLR(), X, y)
+    assert isinstance(problem.sample.design, DenseDesign)
+    assert np.shares_memory(problem.sample.design.X, X)
+    assert problem.objective.design is problem.sample.design
 
 
 def test_a_file_that_must_not_be_written_is_not(tmp_path):

@@ -45,6 +45,20 @@ def test_gradient_and_hessian_are_the_derivatives_of_the_value(likelihood, kind)
     np.testing.assert_allclose((H @ D.T.ravel()).reshape(objective.k, -1).T, curve, rtol=1e-5, atol=1e-6)
 
 
+def test_another_prior_on_the_same_sample_is_an_objective_made_anew():
+    strong, weak = ElasticNet(2.0, 0.0, np.array([0, 1, 1, 1, 1, 1])), ElasticNet(0.1, 0.3)
+    objective = posterior(LIKELIHOODS["symmetric"], strong, offset=True)
+    W = np.random.default_rng(1).standard_normal(objective.shape)
+    objective.at(W)  # fills what is computed once
+    other, fresh = objective.with_prior(weak), posterior(LIKELIHOODS["symmetric"], weak, offset=True)
+    assert other.sample is objective.sample
+    assert (other.free != objective.free).any()
+    for name in ("free", "free_places", "ridged", "scale", "l1", "l2"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(fresh, name))
+    for here, there in zip(other.at(W), fresh.at(W), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
 @pytest.mark.parametrize("likelihood", LIKELIHOODS.values(), ids=LIKELIHOODS)
 def test_curvature_acts_as_its_blocks(likelihood):
     objective = posterior(likelihood, Laplace(1.0))

@@ -15,6 +15,7 @@ from smaller.basis import Kernel
 from smaller.design import as_design
 from smaller.errors import Status
 from smaller.likelihoods import Gaussian, Multinomial
+from smaller.models.base import problem_of
 from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
 from smaller.solvers import SOLVERS
@@ -172,7 +173,7 @@ def test_newton_is_quick_on_nearly_collinear_columns():
     """A very wide kernel without intercept: its columns are all but equal, and coordinate sweeps alone need ages."""
     X, y = load_iris(return_X_y=True)
     model = SMLR(basis=Kernel("rbf", gamma=2.0**-11), parametrization="reference", fit_intercept=False)
-    _, objective, _ = model._pose(StandardScaler().fit_transform(X), y, None, None)
+    objective = problem_of(model, StandardScaler().fit_transform(X), y).objective
     lams = objective.largest_strength(null_point(objective)) * np.geomspace(1, 1e-4, 30)
     solutions = list(solve_path(objective, lams, 1e-6, 200))
     assert max(solution.gap for solution in solutions) <= 1e-6
@@ -317,7 +318,7 @@ def test_what_a_path_does_not_compute_would_not_change_its_certificates(kind, m,
 def test_a_path_may_begin_where_nothing_is_kept(above):
     """Columns far from centred: their gradients at the start, where the intercept is 0, say nothing of later ones."""
     X, y = load_breast_cancer(return_X_y=True)
-    _, objective, _ = SMLR(standardize=True)._pose(X, y, None, None)
+    objective = problem_of(SMLR(standardize=True), X, y).objective
     lams = objective.largest_strength(null_point(objective)) * np.array([above, 0.99])
     first, second = solve_path(objective, lams, 1e-6, 200)
     assert not first.weights[:-1].any()

@@ -37,7 +37,8 @@ BASES: dict[str, Callable] = {
 def as_basis(basis):
     """A fresh basis object from a shorthand or from an object, which is left as it is."""
     if isinstance(basis, str):
-        choose("basis", basis, BASES)
+        if basis not in BASES:
+            choose("basis", basis, BASES)
         return BASES[basis]()
     if not (hasattr(basis, "fit") and hasattr(basis, "transform") and hasattr(basis, "names")):
         raise ValueError(

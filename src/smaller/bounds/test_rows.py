@@ -8,7 +8,8 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.multinomial import RMLR
+from ..models.base import problem_of
+from ..models.multinomial import RMLR, MultinomialModel
 from .results import INDEPENDENT, TestSet, check_delta
 
 
@@ -55,10 +56,10 @@ test_set.__test__ = False  # type: ignore[attr-defined]  # nor is this a test ca
 
 def _refuse_training_sample(model, X, y) -> None:
     """A model of ours knows the objective of the sample it was fitted on."""
-    ours = hasattr(model, "_pose") and hasattr(model, "objective_")
+    ours = isinstance(model, MultinomialModel) and hasattr(model, "objective_")
     if not ours or not np.array_equal(np.unique(y), model.classes_):
         return
-    _, objective, _ = clone(model)._pose(X, y, None, None)
+    objective = problem_of(clone(model), X, y).objective
     if hasattr(model, "lam_"):
         prior = objective.prior
         strength = prior.with_ridge if isinstance(model, RMLR) else prior.with_strength

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy.sparse import issparse
 
 from .base import Design, Moments
@@ -29,6 +30,8 @@ __all__ = [
 
 def as_design(Phi, intercept: bool = False) -> Design:
     """The design of a matrix, dense, sparse or on a device, with a column of ones when there is an intercept."""
+    if isinstance(Phi, np.ndarray):
+        return DenseDesign(Phi, intercept)
     if on_device(Phi):
         return AcceleratedDesign(Phi, intercept)
     return SparseDesign(Phi, intercept) if issparse(Phi) else DenseDesign(Phi, intercept)

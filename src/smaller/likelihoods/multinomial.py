@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
-from ..design import namespace, on_device
+from ..design import namespace
 
 
 class Multinomial:
@@ -42,6 +42,6 @@ class Multinomial:
 def one_hot(codes: np.ndarray, m: int, k: int) -> np.ndarray:
     """Columns of the classes that have one: all of them, all but the last, or the second of two."""
     labelled = np.arange(k) if m > 2 else np.array([1])
-    if on_device(codes):
+    if not isinstance(codes, np.ndarray):  # on a device
         return codes[:, None] == namespace(codes).asarray(labelled, dtype=codes.dtype, device=codes.device)[None, :]
     return np.asfortranarray(codes[:, None] == labelled, dtype=np.float64)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions, fit_context
+from .._sklearn import StrOptions
 from ..errors import Status
 from ..likelihoods import Gaussian, Probit
 from ..objective.mixture import MixturePosterior
-from ..priors import JeffreysMixture
+from ..objective.problem import Problem
+from ..objective.sample import Sample
+from ..priors import JeffreysMixture, Laplace
 from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
 from ..solvers.type1.reweighted import reweighted
 from ..solvers.type1.scaled_lasso import laplace
-from .base import ProbitModel, Sample
+from .base import POSITIVE
+from .classification import ProbitModel
+from .one_vs_rest import joined, one_vs_rest
 from .regression import RegressionModel, score_variance
 from .selector import Selector
-from .targets import centred_offset, prediction_offset
+from .targets import with_offset
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
-SHARED: dict = {
-    "basis": [str, object],
-    "fit_intercept": ["boolean"],
-    "tol": [POSITIVE],
-    "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-}
 EM_STEPS = 10_000
 ROUGH = 1e-4  # how well the first of two fits is done
 
@@ -38,26 +34,16 @@ class AdaptiveRegressor(Selector, RegressionModel):
     """What the two regressors share: adopting weights, noise and covariance."""
 
     noise: Any
-    tol: float
     max_iter: int | None
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        sample = self._sample(X, y, sample_weight, offset, self._target)
-        solution = self._solve(sample)
-        d, W = sample.design.d, solution.weights[:, 0]
-        self._keep(sample, W[:d].copy(), float(W[d]) if sample.design.intercept else 0.0)
-        noise, gamma = float(solution.extra["noise"]), solution.extra["gamma"]
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        """Noise and covariance, from the solution's noise and prior variances of the weights kept."""
+        sample, noise = problem.sample, float(solution.extra["noise"])
         if noise > 0:
-            self._know(noise, spread(sample.design, sample.weight / noise, gamma, self.support_))
+            found = spread(sample.design, sample.weight / noise, solution.extra["gamma"], self.support_)
         else:  # a constant target
-            self._know(0.0, Spread(np.zeros((0, 0)), np.zeros(0), 0.0))
-        self._tell([solution], self.tol)
-        return self
-
-    def _solve(self, sample: Sample) -> Solution:
-        """The solution; among its extras are the noise, and gamma, the prior variances of the weights kept."""
-        raise NotImplementedError
+            found = Spread(np.zeros((0, 0)), np.zeros(0), 0.0)
+        self._store_uncertainty(noise, found)
 
 
 class LaplaceRegressor(AdaptiveRegressor):
@@ -129,9 +115,8 @@ class LaplaceRegressor(AdaptiveRegressor):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **SHARED,
+        **RegressionModel._parameter_constraints,
         "lam": [StrOptions({"universal"}), POSITIVE],
-        "noise": [StrOptions({"learn"}), POSITIVE],
         "solver": [StrOptions({"newton", "em"})],
         "standardize": ["boolean"],
     }
@@ -157,15 +142,17 @@ class LaplaceRegressor(AdaptiveRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _solve(self, sample: Sample) -> Solution:
-        self.lam_ = self._strength(sample)
-        scale = self._scale(sample) if self.standardize else None
-        noise = None if self.noise == "learn" else self.noise
-        solver, steps = (em, EM_STEPS) if self.solver == "em" else SOLVERS["newton"]
-        data = sample.design, sample.y, sample.weight
-        solution = laplace(*data, self.lam_, scale, noise, solver, self.tol, self.max_iter or steps)
-        self.dual_gap_ = solution.gap
-        return solution
+    def _pose(self, sample: Sample) -> Problem:
+        noise = 1.0 if self.noise == "learn" else self.noise
+        scale = sample.scale if self.standardize else None
+        return Problem(sample, Gaussian(noise), Laplace(self._strength(sample), scale=scale))
+
+    def _solve(self, problem: Problem) -> Solution:
+        return solve_laplace(problem, self.noise == "learn", self.solver, self.tol, self.max_iter)
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)
+        self.lam_, self.dual_gap_ = problem.prior.l1, solution.gap
 
     def _strength(self, sample: Sample) -> float:
         if self.lam != "universal":
@@ -173,6 +160,15 @@ class LaplaceRegressor(AdaptiveRegressor):
         if not self.standardize:
             raise ValueError("lam='universal' is a strength in standardised units; give a number, or standardize=True.")
         return universal_strength(sample.weight.sum(), sample.design.d)
+
+
+def solve_laplace(problem: Problem, learn: bool, solver: str, tol: float, max_iter: int | None) -> Solution:
+    """The lasso at the noise of the likelihood, or with the noise learned."""
+    sample, prior = problem.sample, problem.prior
+    noise = None if learn else problem.likelihood.noise
+    solve, steps = (em, EM_STEPS) if solver == "em" else SOLVERS["newton"]
+    data = sample.design, sample.Y[:, 0], sample.weight
+    return laplace(*data, prior.l1, prior.scale, noise, solve, tol, max_iter or steps)
 
 
 class JeffreysRegressor(AdaptiveRegressor):
@@ -227,8 +223,6 @@ class JeffreysRegressor(AdaptiveRegressor):
     6 of 10 inputs kept, R2 0.51
     """
 
-    _parameter_constraints: ClassVar[dict] = {**SHARED, "noise": [StrOptions({"learn"}), POSITIVE]}
-
     def __init__(self, *, noise="learn", basis="linear", fit_intercept=True, tol=1e-6, max_iter=None):
         self.noise = noise
         self.basis = basis
@@ -236,17 +230,25 @@ class JeffreysRegressor(AdaptiveRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _solve(self, sample: Sample) -> Solution:
+    def _pose(self, sample: Sample) -> Problem:
+        noise = 1.0 if self.noise == "learn" else self.noise
+        return Problem(sample, Gaussian(noise), JeffreysMixture(sample.scale))
+
+    def _solve(self, problem: Problem) -> Solution:
         """In units of the target and of the columns, which the objective does not depend on but for a constant."""
-        center = sample.weight @ sample.y / sample.weight.sum() * sample.design.intercept
-        size = float(np.abs(sample.y - center).max())
-        unit, columns = 2.0 ** round(np.log2(size)) if size > 0 else 1.0, self._scale(sample)
-        sample, learn, steps = sample._replace(y=sample.y / unit), self.noise == "learn", self.max_iter or EM_STEPS
-        objective = _jeffreys(sample, 1.0 if learn else self.noise / unit**2, learn, columns)
-        start = Ridge(objective).start(sample.y)
+        sample, y, columns = problem.sample, problem.sample.Y[:, 0], problem.sample.scale
+        center = sample.weight @ y / sample.weight.sum() * sample.design.intercept
+        size = float(np.abs(y - center).max())
+        unit = 2.0 ** round(np.log2(size)) if size > 0 else 1.0
+        y, learn, steps = y / unit, self.noise == "learn", self.max_iter or EM_STEPS
+
+        def posed(noise: float, learn: bool) -> MixturePosterior:
+            return MixturePosterior(sample.design, y, Gaussian(noise), problem.prior, sample.weight, learn=learn)
+
+        objective = posed(1.0 if learn else self.noise / unit**2, learn)
+        start = Ridge(objective).start(y)
         if learn and start.spent > HALF:
-            known = _jeffreys(sample, screened_noise(objective), False, columns)
-            first = reweighted(known, start, ROUGH, steps)
+            first = reweighted(posed(screened_noise(objective), False), start, ROUGH, steps)
             start = Start(first.extra["rows"], first.weights[first.extra["rows"], 0], float(first.extra["b"]))
         solution = reweighted(objective, start, self.tol, steps)
         if learn and objective.size == 0:
@@ -319,8 +321,6 @@ class JeffreysClassifier(Selector, ProbitModel):
     8 of 30 inputs kept, accuracy 0.979
     """
 
-    _parameter_constraints: ClassVar[dict] = {**SHARED, "class_weight": [dict, StrOptions({"balanced"}), None]}
-
     def __init__(self, *, basis="linear", class_weight=None, fit_intercept=True, tol=1e-6, max_iter=None):
         self.basis = basis
         self.class_weight = class_weight
@@ -328,53 +328,34 @@ class JeffreysClassifier(Selector, ProbitModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
-        self.classes_ = classes
-        return self._adopt(sample, self._solve(sample, len(classes)))
+    def _pose(self, sample: Sample) -> Problem:
+        return Problem(sample, Probit(), JeffreysMixture())
 
-    def _solve(self, sample: Sample, m: int) -> list[Solution]:
+    def _solve(self, problem: Problem) -> Solution:
         """One fit for two classes, else one for each class against the rest; the start's factorisation is shared."""
-        positive = sample.y[:, None] == (np.arange(m) if m > 2 else np.array([1]))
-        shift = centred_offset(sample.offset, m, positive.shape[1])
-        solutions, ridge = [], None
-        for j, target in enumerate(positive.T):
-            offset = None if shift is None else shift[:, j]
-            objective = MixturePosterior(sample.design, target, Probit(), JeffreysMixture(), sample.weight, offset)
-            ridge = ridge or Ridge(objective)
-            start = stretched(objective, ridge.start(2.0 * target - 1.0))
-            solutions.append(reweighted(objective, start, self.tol, self.max_iter or EM_STEPS))
-        return solutions
+        parts = [part.sample for part in one_vs_rest(problem)]
+        objectives = [MixturePosterior(s.design, s.Y, Probit(), problem.prior, s.weight, s.offset) for s in parts]
+        ridge, steps = Ridge(objectives[0]), self.max_iter or EM_STEPS
+        starts = [stretched(each, ridge.start(2.0 * each.Y[:, 0] - 1.0)) for each in objectives]
+        return joined([reweighted(*each, self.tol, steps) for each in zip(objectives, starts, strict=True)])
 
-    def _adopt(self, sample: Sample, solutions: list[Solution]):
-        d = sample.design.d
-        W = np.column_stack([solution.weights[:, 0] for solution in solutions])
-        self._keep(sample, W[:d].T.copy(), W[d].copy() if sample.design.intercept else np.zeros(W.shape[1]))
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        solutions, design = solution.extra["parts"], problem.sample.design
         k, kept = len(solutions), len(self.support_)
         self.covariance_, self.center_ = np.zeros((k, kept, kept)), np.zeros((k, kept))
         self.center_variance_ = np.zeros(k)
-        for j, solution in enumerate(solutions):
-            rows, omega = solution.extra["rows"], solution.extra["omega"]
+        for j, each in enumerate(solutions):
+            rows, omega = each.extra["rows"], each.extra["omega"]
             at = np.searchsorted(self.support_, rows)
-            own = spread(sample.design, omega, solution.extra["gamma"], rows)
+            own = spread(design, omega, each.extra["gamma"], rows)
             self.covariance_[j][np.ix_(at, at)], self.center_[j, at] = own.covariance, own.center
             self.center_variance_[j] = own.level
-        self._tell(solutions, self.tol)
-        return self
 
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Moderated scores: those of the second class, (n_samples,), or one column for each class against the rest."""
         Phi = self._columns(X)
-        F = self._scores_of(Phi)
-        if offset is not None:
-            F = F + prediction_offset(offset, *F.shape)
+        F = with_offset(self._scores_of(Phi), offset)
         about = zip(self.covariance_, self.center_, self.center_variance_, strict=True)
         variance = np.column_stack([score_variance(Phi, *each) for each in about])
-        F /= np.sqrt(1.0 + variance)
+        F = F / np.sqrt(1.0 + variance)
         return F[:, 0] if F.shape[1] == 1 else F
-
-
-def _jeffreys(sample: Sample, noise: float, learn: bool, columns: np.ndarray) -> MixturePosterior:
-    prior = JeffreysMixture(columns)
-    return MixturePosterior(sample.design, sample.y, Gaussian(noise), prior, sample.weight, learn=learn)

@@ -9,26 +9,29 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.base import clone
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import validate_data
 
-from .._sklearn import Interval, StrOptions, check_sample_weight, fit_context, safe_split
-from ..errors import ConvergenceWarning, Status, warn
+from .._sklearn import Interval, StrOptions
+from ..errors import Status
 from ..likelihoods import Multinomial, one_hot
+from ..objective.problem import Problem
+from ..objective.sample import Sample
+from ..priors import ElasticNet
+from ..solvers import Solution
 from ..solvers.blasso import BoostedPath, Moves, blasso
-from .base import ClassificationModel, Sample
-from .folds import class_folds
+from .base import COUNT, NON_NEGATIVE, POSITIVE, Given, problem_of
+from .classification import ClassificationModel
+from .folds import GivenRows, class_folds
+from .one_vs_rest import one_vs_rest
 from .strength_choice import choose_strength, cross_validated_scores, in_folds
 from .targets import class_weights, prediction_offset
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
-
 
 class Walk(NamedTuple):
-    """One machine: its targets, and the path that was walked for it."""
+    """One machine: its problem, and the path that was walked for it."""
 
-    Y: np.ndarray  # (n, k)
-    offset: np.ndarray | None  # (n, k)
+    problem: Problem
     path: BoostedPath
     status: Status
 
@@ -58,19 +61,18 @@ class BoostedModel(ClassificationModel):
     """Classifiers whose parameters are walked along a path, one point of which is taken."""
 
     _parameter_constraints: ClassVar[dict] = {
+        **ClassificationModel._parameter_constraints,
         "step": [POSITIVE],
         "lam": [StrOptions({"cv", "validation"}), POSITIVE],
         "cv": ["cv_object"],
         "rule": [StrOptions({"min", "1se"})],
         "scoring": [StrOptions(set(SCORES))],
         "multiclass": [StrOptions({"multinomial", "ovr"})],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
         "shortlist": ["boolean"],
         "lam_ratio": [Interval(Real, 0, 1, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [NON_NEGATIVE],
+        "max_iter": [COUNT],
         "n_jobs": [Integral, None],
     }
     _general: ClassVar[bool] = False  # whether the penalty is another than L1
@@ -88,16 +90,12 @@ class BoostedModel(ClassificationModel):
     lams_: Any
     scores_: Any
 
-    def _problem(self, sample: Sample, Y: np.ndarray, likelihood: Multinomial, offset: np.ndarray | None) -> Moves:
+    def _moves(self, problem: Problem) -> Moves:
         """What is walked on."""
         raise NotImplementedError
 
     def _follow(self, sample: Sample, path: BoostedPath, X, points: np.ndarray) -> Iterator[np.ndarray]:
         """Scores (n, k) of new inputs at points of the path, in their order."""
-        raise NotImplementedError
-
-    def _take(self, sample: Sample, classes: np.ndarray, walks: list[Walk], points: list[int]) -> None:
-        """Adopt the parameters at one point of each machine's path."""
         raise NotImplementedError
 
     def fit(self, X, y, sample_weight=None, offset=None, X_val=None, y_val=None):
@@ -114,123 +112,118 @@ class BoostedModel(ClassificationModel):
         -------
         self
         """
-        return self._fit_or_restore(X, y, sample_weight, offset, X_val, y_val)
+        return self._fit(Given(X, y, sample_weight, offset, X_val=X_val, y_val=y_val))
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset, X_val, y_val):
-        if (self.lam == "validation") != (X_val is not None) or (X_val is None) != (y_val is None):
+    def _check(self, given: Given) -> Sample:
+        if (self.lam == "validation") != (given.X_val is not None) or (given.X_val is None) != (given.y_val is None):
             raise ValueError(
                 "X_val and y_val, both, belong to lam='validation' and to no other lam; to hold out a part of X "
                 "instead, use lam='cv' with cv=StratifiedShuffleSplit(1)."
             )
-        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
+        return super()._check(given)
+
+    def _pose(self, sample: Sample) -> Problem:
+        return Problem(sample, Multinomial(reference=sample.k == 1), ElasticNet(1.0))
+
+    def _solve(self, problem: Problem) -> Solution:
+        """One point of each machine's path."""
         end = 0.0 if isinstance(self.lam, str) else self.lam
-        walks = self._walks(sample, len(classes), [end] * len(classes), self.lam_ratio)
+        walks = self._walks(problem, [end] * len(problem.sample.classes), self.lam_ratio)
+        tried: dict[str, Any] = {}
         if self.lam == "cv":
-            points = self._cross_validate(X, y, sample_weight, offset, classes, walks)
+            points, tried = self._cross_validate(problem.sample, walks)
         elif self.lam == "validation":
-            points = self._validate(sample, classes, walks, X_val, y_val)
+            points, tried = self._validate(problem.sample, walks)
         else:
             points = [walk.path.point_at(self.lam) for walk in walks]
-        self._take(sample, classes, walks, points)
-        self._know_paths(walks, points)
-        return self
+        return self._solution(walks, points, tried)
 
-    def _machines(self, sample: Sample, m: int) -> list[tuple[np.ndarray, np.ndarray | None]]:
-        """Targets and offsets: of all classes together, or of each against the rest."""
-        k = 1 if m == 2 else m
-        Y = one_hot(sample.y, m, k)
-        offset = None if sample.offset is None else prediction_offset(sample.offset, len(Y), k)
-        if m == 2 or self.multiclass == "multinomial":
-            return [(Y, offset)]
-        return [(Y[:, [c]], None if offset is None else offset[:, [c]]) for c in range(m)]
+    def _walks(self, problem: Problem, ends: list[float], ratio: float) -> list[Walk]:
+        """The path of all classes together, or of each against the rest."""
+        parts = one_vs_rest(problem) if self.multiclass == "ovr" else [problem]
+        return [self._walk(part, end, ratio) for part, end in zip(parts, ends, strict=False)]
 
-    def _walks(self, sample: Sample, m: int, ends: list[float], ratio: float) -> list[Walk]:
-        return [
-            self._walk(sample, Y, offset, end, ratio)
-            for (Y, offset), end in zip(self._machines(sample, m), ends, strict=False)
-        ]
+    def _walk(self, problem: Problem, end: float, ratio: float) -> Walk:
+        moves = self._moves(problem)
+        return Walk(problem, *blasso(moves, self.tol, self.max_iter, end, ratio, self._general, self.shortlist))
 
-    def _walk(self, sample: Sample, Y: np.ndarray, offset: np.ndarray | None, end: float, ratio: float) -> Walk:
-        problem = self._problem(sample, Y, Multinomial(Y.shape[1] == 1), offset)
-        path, status = blasso(problem, self.tol, self.max_iter, end, ratio, self._general, self.shortlist)
-        return Walk(Y, offset, path, status)
+    def _solution(self, walks: list[Walk], points: list[int], tried: dict[str, Any]) -> Solution:
+        """The points taken, as one solution."""
+        pairs = [(walk.path, point) for walk, point in zip(walks, points, strict=True)]
+        lams = [self._strength(*pair) for pair in pairs]
+        finite = [lam if np.isfinite(lam) else 0.0 for lam in lams]
+        costs = [p.losses[t] + lam * p.penalties[t] for (p, t), lam in zip(pairs, finite, strict=True)]
+        worst = next((walk for walk in walks if walk.status is not Status.CONVERGED), walks[0])
+        d = walks[0].problem.sample.basis.n_columns_
+        W = np.hstack([weights_at(*pair, d) for pair in pairs])
+        W = np.vstack([W, np.concatenate([p.intercepts[t] for p, t in pairs])]) if self.fit_intercept else W
+        told = {"walks": walks, "points": points, "lams": lams, "tried": tried, "lam": worst.path.lams[-1]}
+        unknown = np.nan, np.nan, max(len(path) - 1 for path, _ in pairs)
+        return Solution(W, None, worst.status, float(sum(costs)), *unknown, [], told)
+
+    def _summarise(self, solution: Solution) -> None:
+        self.n_iter_, self.objective_ = solution.n_iter, solution.objective
+        self.status_ = solution.status.name.lower()
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        """The paths, the points taken and their strengths, and what was tried to choose them."""
+        extra = solution.extra
+        paths, points, lams = [walk.path for walk in extra["walks"]], extra["points"], extra["lams"]
+        one = len(paths) == 1
+        self.path_ = paths[0] if one else paths
+        self.point_ = points[0] if one else np.array(points)
+        self.lam_ = float(lams[0]) if one else np.array(lams)
+        self.__dict__.update(extra["tried"])
 
     # -- the choice of a point
 
-    def _cross_validate(self, X, y, sample_weight, offset, classes: np.ndarray, walks: list[Walk]) -> list[int]:
-        """The end of the strength that scores best over the folds, for each machine."""
+    def _cross_validate(self, sample: Sample, walks: list[Walk]) -> tuple[list[int], dict[str, Any]]:
+        """The end of the strength that scores best over the folds, for each machine; the strengths and their scores."""
         grids = [walk.path.lams[walk.path.ends] for walk in walks]
-        if not all(len(grid) for grid in grids):
-            self.lams_, self.scores_ = np.zeros(0), np.zeros((1, 1))  # no move pays: nothing to choose from
-            return [0] * len(walks)
-        fold = _Fold(self, X, y, sample_weight, offset, classes, grids)
-        splits = class_folds(self.cv, fold.X, fold.y, fold.weight)
-        scores = cross_validated_scores(in_folds(fold, splits, self.n_jobs))
+        if not all(len(grid) for grid in grids):  # no move pays: nothing to choose from
+            return [0] * len(walks), {"lams_": np.zeros(0), "scores_": np.zeros((1, 1))}
+        data = GivenRows(self, sample)
+        splits = class_folds(self.cv, data.X, data.y, data.weight)
+        scores = cross_validated_scores(in_folds(_Fold(self, data, grids), splits, self.n_jobs))
         parts = np.split(scores, np.cumsum([len(grid) for grid in grids])[:-1], axis=1)
         best = [choose_strength(part, self.rule) for part in parts]
-        self.lams_ = grids[0] if len(grids) == 1 else grids
-        self.scores_ = parts[0] if len(parts) == 1 else parts
-        return [walk.path.point_at(grid[at]) for walk, grid, at in zip(walks, grids, best, strict=True)]
+        one = len(grids) == 1
+        points = [walk.path.point_at(grid[at]) for walk, grid, at in zip(walks, grids, best, strict=True)]
+        return points, {"lams_": grids[0] if one else grids, "scores_": parts[0] if one else parts}
 
-    def _validate(self, sample: Sample, classes: np.ndarray, walks: list[Walk], X_val, y_val) -> list[int]:
-        """The end of the strength that scores best on held-out samples."""
+    def _validate(self, sample: Sample, walks: list[Walk]) -> tuple[list[int], dict[str, Any]]:
+        """The end of the strength that scores best on held-out samples; the strengths and their scores."""
         dtypes = [np.float64, np.float32]
-        X = validate_data(self, X_val, accept_sparse=self._sparse_formats, dtype=dtypes, reset=False)
-        y = column_or_1d(y_val)
+        X = validate_data(self, sample.given.X_val, accept_sparse=self._sparse_formats, dtype=dtypes, reset=False)
+        y = column_or_1d(sample.given.y_val)
         if len(y) != X.shape[0]:
             raise ValueError(
                 f"X_val has {X.shape[0]} rows but y_val has {len(y)}; they must describe the same samples."
             )
-        points, self.lams_, self.scores_ = [], [], []
-        for at, walk in enumerate(walks):
-            ends = np.append(0, walk.path.ends)
-            scores = self._held_out(sample, classes, walk, at, ends, X, y, np.ones(len(y)), None)
-            points.append(int(ends[np.argmax(scores)]))
-            self.lams_.append(walk.path.lams[ends])
-            self.scores_.append(scores)
-        return points
+        ends = [np.append(0, walk.path.ends) for walk in walks]
+        scores = [self._held_out(walk, at, ends[at], Given(X, y)) for at, walk in enumerate(walks)]
+        points = [int(here[np.argmax(score)]) for here, score in zip(ends, scores, strict=True)]
+        lams = [walk.path.lams[here] for walk, here in zip(walks, ends, strict=True)]
+        return points, {"lams_": lams, "scores_": scores}
 
-    def _held_out(self, sample, classes, walk: Walk, at: int, points, X, y, weight, offset) -> np.ndarray:
+    def _held_out(self, walk: Walk, at: int, points, rows: Given) -> np.ndarray:
         """Scores of the points of a path on rows whose classes the path knows; the others would favour no point."""
+        sample, (X, y, weight, offset, *_) = walk.problem.sample, rows
+        classes, weight = sample.classes, np.ones(len(y)) if weight is None else weight
         known = np.isin(y, classes) & (weight > 0)
         if not known.any():
             return np.zeros(len(points))
-        codes, m, k = np.searchsorted(classes, y[known]), len(classes), walk.Y.shape[1]
+        codes, m = np.searchsorted(classes, y[known]), len(classes)
         Y = one_hot(codes, m, 1 if m == 2 else m)
         shift = np.zeros_like(Y) if offset is None else prediction_offset(offset[known], *Y.shape)
-        if m > 2 and k == 1:
+        if m > 2 and sample.k == 1:
             Y, shift = Y[:, [at]], shift[:, [at]]
         weight = weight[known] * class_weights(self.class_weight, classes, codes, weight[known])
-        score, rows = SCORES[self.scoring], X[np.flatnonzero(known)]
-        return np.array([score(F + shift, Y, weight) for F in self._follow(sample, walk.path, rows, points)])
-
-    def _best_score(self) -> float:
-        """The best mean score on the path; with several machines, of all together."""
-        parts = self.scores_ if isinstance(self.scores_, list) else [self.scores_]
-        return float(sum(part.mean(axis=0).max() for part in parts))
-
-    # -- what is said of the end
+        score, X = SCORES[self.scoring], X[np.flatnonzero(known)]
+        return np.array([score(F + shift, Y, weight) for F in self._follow(sample, walk.path, X, points)])
 
     def _strength(self, path: BoostedPath, point: int) -> float:
         return float(path.lams[point] if isinstance(self.lam, str) else self.lam)
-
-    def _know_paths(self, walks: list[Walk], points: list[int]) -> None:
-        paths = [walk.path for walk in walks]
-        lams = [self._strength(path, point) for path, point in zip(paths, points, strict=True)]
-        self.path_ = paths[0] if len(paths) == 1 else paths
-        self.point_ = points[0] if len(points) == 1 else np.array(points)
-        self.lam_ = float(lams[0]) if len(lams) == 1 else np.array(lams)
-        self.n_iter_ = max(len(path) - 1 for path in paths)
-        finite = [lam if np.isfinite(lam) else 0.0 for lam in lams]
-        self.objective_ = float(
-            sum(p.losses[t] + lam * p.penalties[t] for p, t, lam in zip(paths, points, finite, strict=True))
-        )
-        worst = next((walk for walk in walks if walk.status is not Status.CONVERGED), walks[0])
-        self.status_ = worst.status.name.lower()
-        if worst.status is not Status.CONVERGED:
-            facts = {"n_iter": len(worst.path) - 1, "lam": worst.path.lams[-1]}
-            warn(f"{type(self).__name__}: {worst.status.sentence(**facts)}.", ConvergenceWarning)
 
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Log odds of the second class, or scores whose softmax are the probabilities: one for each class."""
@@ -238,37 +231,38 @@ class BoostedModel(ClassificationModel):
         return log_expit(F) if F.ndim == 2 and self.multiclass == "ovr" else F
 
 
+def weights_at(path: BoostedPath, point: int, d: int) -> np.ndarray:
+    """Weights at a point, (d, k)."""
+    k = path.intercepts.shape[1]
+    return path.parameters(point)[: d * k].reshape(k, d).T
+
+
+def best_score(model: BoostedModel) -> float:
+    """The best mean score on the path of a fitted model; with several machines, of all together."""
+    parts = model.scores_ if isinstance(model.scores_, list) else [model.scores_]
+    return float(sum(part.mean(axis=0).max() for part in parts))
+
+
 class _Fold:
     """Walks on one part of the data and scores the strengths of the whole on the other."""
 
-    def __init__(self, model: BoostedModel, X, y, sample_weight, offset, classes, grids: list[np.ndarray]):
-        self.model, self.classes, self.grids = model, classes, grids
-        self.X = check_array(X, accept_sparse=model._sparse_formats, dtype=[np.float64, np.float32])
-        self.y = column_or_1d(y)
-        self.weight = check_sample_weight(sample_weight, self.X, dtype=np.float64)
-        self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
+    def __init__(self, model: BoostedModel, data: GivenRows, grids: list[np.ndarray]):
+        self.model, self.data, self.grids = model, data, grids
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-        part, train = clone(self.model), train[self.weight[train] > 0]
-        X, y = safe_split(part, self.X, self.y, train)
-        sample, classes = part._labelled_sample(X, y, self.weight[train], self._offset(train, y))
-        together = len(self.grids) == 1
-        ends = [grid[-1] for at, grid in enumerate(self.grids) if together or self.classes[at] in classes]
-        walks = part._walks(sample, len(classes), ends, 0.0)
-        X, y = safe_split(part, self.X, self.y, test, train)
-        offset = self._offset(test, self.y[train])
+        part, train = clone(self.model), self.data.weighted(train)
+        problem = problem_of(part, *self.data.part(train)[:4])
+        classes, together = problem.sample.classes, len(self.grids) == 1
+        here = np.searchsorted(classes, self.data.classes)  # places of the classes among those of the fold
+        ends = [grid[-1] for at, grid in enumerate(self.grids) if together or self.data.classes[at] in classes]
+        walks = part._walks(problem, ends, 0.0)
+        rows = self.data.part(test, train)
         scores = []
         for at, grid in enumerate(self.grids):
-            here = 0 if together or len(walks) == 1 else int(np.searchsorted(classes, self.classes[at]))
-            if not together and self.classes[at] not in classes:
+            if not together and self.data.classes[at] not in classes:
                 scores.append(np.zeros(len(grid)))
                 continue
-            points = np.array([walks[here].path.point_at(lam) for lam in grid])
-            scores.append(part._held_out(sample, classes, walks[here], here, points, X, y, self.weight[test], offset))
+            place = 0 if together or len(walks) == 1 else int(here[at])
+            points = np.array([walks[place].path.point_at(lam) for lam in grid])
+            scores.append(part._held_out(walks[place], place, points, rows))
         return np.concatenate(scores)
-
-    def _offset(self, rows: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """Rows of the offset, without the columns of classes that a fold does not have."""
-        if self.offset is None or self.offset.ndim == 1:
-            return None if self.offset is None else self.offset[rows]
-        return self.offset[np.ix_(rows, np.flatnonzero(np.isin(self.classes, y)))]

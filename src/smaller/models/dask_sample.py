@@ -1,9 +1,9 @@
-"""From Dask collections to a problem: blocks cut alike, labels found, columns measured, the objective posed."""
+"""From Dask collections to a sample: blocks cut alike, labels found, columns measured."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -13,27 +13,19 @@ from ..rows.dask.block import Task
 from ..rows.dask.collections import is_frame, label_blocks, row_blocks
 from ..rows.dask.measuring import Labels, Moments, find_labels, find_moments, join_labels, join_moments
 from ..rows.dask.passes import Passes
-from ..rows.dask.summed import Blocks
+from ..rows.dask.summed import Blocks, DaskSample
 from .targets import centred_offset, class_weights, encode
 
 DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # at most, for a first guess on the client
 LEAST_PER_CLASS = 20
 
 
-class LazySample(NamedTuple):
-    """Checked training data that stay where they are."""
+def dask_sample(given, basis, class_weight, score_columns: Callable[[int], int], intercept: bool) -> DaskSample:
+    """One look at the labels and one pass over X, after which its columns are known by their moments.
 
-    basis: Any  # fitted
-    design: Blocks
-    weight: np.ndarray  # their sum, (1,)
-    classes: np.ndarray
-    class_weight: np.ndarray  # total weight of each class, (m,)
-    task: Task
-    offset: bool
-
-
-def pose(X, y, sample_weight, offset, basis, class_weight, reference: bool, intercept: bool) -> LazySample:
-    """One look at the labels and one pass over X, after which its columns are known by their moments."""
+    `score_columns` is the number of columns of scores for a number of classes.
+    """
+    X, y, sample_weight, offset = given[:4]
     if not isinstance(basis, Linear | Polynomial):
         raise ValueError(
             f"A {type(basis).__name__} basis needs all rows in one place, which Dask collections are not; use "
@@ -50,15 +42,14 @@ def pose(X, y, sample_weight, offset, basis, class_weight, reference: bool, inte
     classes, codes = encode(found.classes)
     factor = class_weights(class_weight, classes, codes, found.weight)
     m = len(classes)
-    k = 1 if m == 2 else m - reference
+    k = score_columns(m)
     basis.fit(np.empty((1, int(X.shape[1])), dtype=_dtype(X)), np.ones(1))
     task = Task(basis, classes, factor, k, partial(centred_offset, m=m, k=k))
     share = _share(found, 1 if sparse.issparse(getattr(X, "_meta", None)) else basis.n_columns_)
     moments: Moments = passes.total(find_moments, join_moments, task._replace(share=share))
     design = Blocks(passes, moments, found.rows, intercept)
-    return LazySample(
-        basis, design, np.array([moments.total]), classes, found.weight * factor, task, offset is not None
-    )
+    known = np.array([moments.total]), None if offset is None else np.zeros(0), basis, classes, given
+    return DaskSample(design, None, *known, task=task, class_weight=found.weight * factor)
 
 
 def _share(found: Labels, columns: int) -> np.ndarray | None:

@@ -1,14 +1,57 @@
-"""Folds of cross-validation for classes of few samples."""
+"""Folds of cross-validation: the rows of each, also of classes with few samples, and the data cut into them."""
 
 from __future__ import annotations
 
 import warnings
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
+from sklearn.utils import check_array, column_or_1d, get_tags
 
+from .._sklearn import check_sample_weight, safe_split
+from ..design import host, on_device
+from ..design.tensors import checked_tensor, columns_of, rows_of
 from ..errors import SmallClassWarning, warn
+from ..objective.sample import Sample
+from .base import Given
+
+
+class GivenRows:
+    """The rows that a model was given, checked, to be cut into the parts of folds."""
+
+    def __init__(self, model: Any, sample: Sample):
+        given, self.model, self.classes = sample.given, model, sample.classes
+        if on_device(given.X):
+            self.X = checked_tensor(model, given.X, reset=False)
+        else:
+            formats = ["csr", "csc"] if model._sparse_formats else False
+            self.X = check_array(given.X, accept_sparse=formats, dtype=[np.float64, np.float32])
+        self.y, weight, offset = column_or_1d(host(given.y)), host(given.sample_weight), host(given.offset)
+        self.weight = None if weight is None else check_sample_weight(weight, self.y, dtype=np.float64)
+        self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
+
+    def weighted(self, rows: np.ndarray) -> np.ndarray:
+        """Those of the rows that have a positive weight."""
+        return rows if self.weight is None else rows[self.weight[rows] > 0]
+
+    def part(self, rows: np.ndarray, train: np.ndarray | None = None) -> Given:
+        """Some rows, for a model that is, or was, trained on the rows `train` (on these, if None).
+
+        Of a matrix of kernel values these are the columns of the training rows; of an offset, those of the classes that
+        the training rows have.
+        """
+        if on_device(self.X):
+            X, y = rows_of(self.X, rows), self.y[rows]
+            if get_tags(self.model).input_tags.pairwise:
+                X = columns_of(X, rows if train is None else train)
+        else:
+            X, y = safe_split(self.model, self.X, self.y, rows, train)
+        weight, offset = (None if values is None else values[rows] for values in (self.weight, self.offset))
+        if offset is not None and offset.ndim == 2:
+            offset = offset[:, np.isin(self.classes, self.y[rows if train is None else train])]
+        return Given(X, y, weight, offset)
 
 
 def class_folds(cv, X, y: np.ndarray, weight: np.ndarray | None, groups=None) -> list[tuple[np.ndarray, np.ndarray]]:

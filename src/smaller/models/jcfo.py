@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Interval, StrOptions, fit_context
 from ..basis import Kernel, as_basis
 from ..design import Design, as_design
+from ..likelihoods import Probit
+from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..objective.scaled import KERNELS, ScaledPosterior, scaled_kernel, times
+from ..priors import Laplace
 from ..solvers import Solution
 from ..solvers.type1.scalings import scalings
-from .base import ProbitModel, Sample
+from .base import POSITIVE
+from .classification import ProbitModel
+from .one_vs_rest import joined, one_vs_rest
 from .selector import InputSelector
-from .targets import centred_offset
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
 ROUNDS = 100
 NEARER = 0.1  # of the first start: the second
 
@@ -87,14 +89,10 @@ class JCFO(InputSelector, ProbitModel):
     """
 
     _parameter_constraints: ClassVar[dict] = {
+        **ProbitModel._parameter_constraints,
         "lam": [POSITIVE],
         "lam_theta": [POSITIVE],
-        "basis": [str, object],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -118,37 +116,28 @@ class JCFO(InputSelector, ProbitModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        _refuse_other_bases(as_basis(self.basis))
-        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
-        self.classes_ = classes
-        unit = self._scale(sample) if self.standardize else np.ones(sample.design.d)
-        solutions = self._solve(sample, unit, len(classes))
-        W = np.column_stack([solution.weights[:, 0] for solution in solutions])
-        d = sample.basis.n_columns_
-        self._keep(sample, W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]))
-        theta = np.vstack([solution.extra["theta"] for solution in solutions]) / unit**2
-        # A kernel that is given no weight looks at nothing.
-        self.theta_ = np.where(self.coef_.any(axis=1)[:, None], theta, 0.0)
-        self._tell(solutions, self.tol)
-        return self
+    def _basis(self):
+        basis = as_basis(self.basis)
+        _refuse_other_bases(basis)
+        return basis
 
     def _design(self, basis, X) -> Design:
         """The inputs themselves: the kernels change during the fit."""
         return as_design(X, intercept=True)
 
-    def _solve(self, sample: Sample, unit: np.ndarray, m: int) -> list[Solution]:
+    def _pose(self, sample: Sample) -> Problem:
+        return Problem(sample, Probit(), Laplace(self.lam))
+
+    def _solve(self, problem: Problem) -> Solution:
         """One fit for two classes, else one for each class against the rest."""
+        sample, unit = problem.sample, self._units(problem.sample)
         inputs: Any = sample.design
         X, centers = times(inputs.X, 1 / unit), times(sample.basis.centers_, 1 / unit)
-        positive = sample.y[:, None] == (np.arange(m) if m > 2 else np.array([1]))
-        shift = centred_offset(sample.offset, m, positive.shape[1])
         theta, steps = np.full(len(unit), self._width(sample)), self.max_iter or ROUNDS
         solutions = []
-        for j, target in enumerate(positive.T.astype(np.float64)):
-            offset = None if shift is None else shift[:, j]
-            data = X, centers, target, sample.weight, offset
+        for part in one_vs_rest(problem):
+            offset = None if part.sample.offset is None else part.sample.offset[:, 0]
+            data = X, centers, part.sample.Y[:, 0], sample.weight, offset
             objective = ScaledPosterior(sample.basis, *data, self.lam, self.lam_theta, self.fit_intercept)
             solution = scalings(objective, theta, self.tol, steps)
             if not solution.weights[: centers.shape[0]].any():
@@ -156,19 +145,27 @@ class JCFO(InputSelector, ProbitModel):
                 again = scalings(objective, NEARER * theta, self.tol, steps)
                 solution = min(solution, again, key=lambda each: each.objective)
             solutions.append(solution)
-        return solutions
+        return joined(solutions)
+
+    def _units(self, sample: Sample) -> np.ndarray:
+        return sample.scale if self.standardize else np.ones(sample.design.d)
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        theta = np.vstack([part.extra["theta"] for part in solution.extra["parts"]]) / self._units(problem.sample) ** 2
+        # A kernel that is given no weight looks at nothing.
+        self.theta_ = np.where(self.coef_.any(axis=1)[:, None], theta, 0.0)
 
     def _width(self, sample: Sample) -> float:
         """Where all scalings start."""
         if self.standardize and sample.basis.gamma == "scale":
-            varying = sample.design.moments(sample.weight).spread[: sample.design.d] > 0
+            varying = sample.moments.spread[: sample.design.d] > 0
             return 1.0 / max(1, int(varying.sum()))
         return float(sample.basis.gamma_)
 
     def _scores(self, X) -> np.ndarray:
         """K w + b of each row of ``coef_``, from the kernels that have a weight and the inputs they look at."""
         check_is_fitted(self)
-        X = self._inputs(X)
+        X = self._new_inputs(X)
         coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
         F = np.empty((X.shape[0], len(coef)))
         for j, (w, theta) in enumerate(zip(coef, self.theta_, strict=True)):

@@ -13,21 +13,16 @@ from .._sklearn import StrOptions
 from ..basis import GatedKernel, Precomputed, Standardized, as_basis
 from ..design import Design, as_design
 from ..errors import EmptyModelWarning, warn
-from ..likelihoods import Multinomial
 from ..objective.moves import GatedMoves, WeightMoves
-from ..objective.posterior import Posterior
+from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..priors import ElasticNet
+from ..solvers import Solution
 from ..solvers.blasso import BoostedPath
 from ..solvers.smooth import settle
-from .base import Sample
-from .boosted import POSITIVE, BoostedModel, Walk
+from .base import POSITIVE, without
+from .boosted import BoostedModel, weights_at
 from .selector import InputSelector, Selector
-
-
-def _weights(path: BoostedPath, point: int, d: int) -> np.ndarray:
-    """Weights at a point, (d, k)."""
-    k = path.intercepts.shape[1]
-    return path.parameters(point)[: d * k].reshape(k, d).T
 
 
 class LRVM(Selector, BoostedModel):
@@ -143,44 +138,30 @@ class LRVM(Selector, BoostedModel):
         self.max_iter = max_iter
         self.n_jobs = n_jobs
 
-    _parameter_constraints: ClassVar[dict] = {**BoostedModel._parameter_constraints, "basis": [str, object]}
-
     def _basis(self):
         basis = as_basis(self.basis)
         return Standardized(basis) if self.standardize and not isinstance(basis, Precomputed) else basis
 
-    def _problem(self, sample: Sample, Y, likelihood, offset):
-        return WeightMoves(sample.design, Y, likelihood, self.step, sample.weight, offset)
+    def _moves(self, problem: Problem) -> WeightMoves:
+        sample = problem.sample
+        return WeightMoves(sample.design, sample.Y, problem.likelihood, self.step, sample.weight, sample.offset)
 
     def _follow(self, sample: Sample, path: BoostedPath, X, points: np.ndarray) -> Iterator[np.ndarray]:
         used = np.unique(path.coordinates % sample.design.d)
         Phi = sample.basis.transform(X, used)
         for point in points:
-            yield Phi @ _weights(path, point, sample.design.d)[used] + path.intercepts[point]
+            yield Phi @ weights_at(path, point, sample.design.d)[used] + path.intercepts[point]
 
-    def _take(self, sample: Sample, classes, walks: list[Walk], points: list[int]) -> None:
-        d = sample.design.d
-        W = np.hstack([_weights(walk.path, point, d) for walk, point in zip(walks, points, strict=True)])
-        intercept = np.concatenate([walk.path.intercepts[point] for walk, point in zip(walks, points, strict=True)])
-        self.classes_ = classes
-        self._keep(sample, W.T.copy(), intercept)
-        self._certify(sample, walks, points)
-        if not len(self.support_):
-            warn(f"{type(self).__name__} kept no column: it predicts the class frequencies.", EmptyModelWarning)
-
-    def _certify(self, sample: Sample, walks: list[Walk], points: list[int]) -> None:
-        """How far the points are from the optimum of their strength."""
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        """Also how far the points are from the optimum of their strength."""
+        super()._adopt_more(problem, solution)
         self.dual_gap_, self.violation_ = 0.0, 0.0
-        for walk, point in zip(walks, points, strict=True):
-            lam = self._strength(walk.path, point)
+        for walk, point, lam in zip(*(solution.extra[name] for name in ("walks", "points", "lams")), strict=True):
             if not np.isfinite(lam):
                 continue  # before the first move every weight is 0, as it should be
-            likelihood = Multinomial(walk.Y.shape[1] == 1)
-            prior = ElasticNet(lam, 0.0)
-            objective = Posterior(sample.design, walk.Y, likelihood, prior, sample.weight, walk.offset)
-            W = _weights(walk.path, point, sample.design.d)
+            W = weights_at(walk.path, point, problem.sample.design.d)
             W = np.vstack([W, walk.path.intercepts[point]]) if self.fit_intercept else W
-            found = settle(objective, W, 1e-10)
+            found = settle(walk.problem.with_prior(ElasticNet(lam)).objective, W, 1e-10)
             self.dual_gap_ = max(self.dual_gap_, float(found.gap))
             self.violation_ = max(self.violation_, float(found.violation))
 
@@ -269,7 +250,7 @@ class JFSCL(InputSelector, BoostedModel):
     _general = True
     _sparse_formats: ClassVar[Any] = False
     _parameter_constraints: ClassVar[dict] = {
-        **BoostedModel._parameter_constraints,
+        **without(BoostedModel._parameter_constraints, "basis"),
         "gamma": [StrOptions({"scale"}), POSITIVE],
         "steepness": [POSITIVE],
     }
@@ -323,11 +304,11 @@ class JFSCL(InputSelector, BoostedModel):
         """The inputs themselves: the kernel of these belongs to the walk."""
         return as_design(basis.inputs(X), self.fit_intercept)
 
-    def _problem(self, sample: Sample, Y, likelihood, offset):
-        basis = sample.basis
+    def _moves(self, problem: Problem) -> GatedMoves:
+        sample, basis = problem.sample, problem.sample.basis
         return GatedMoves(
             sample.design.take(np.arange(sample.design.d)), basis.inputs(basis.centers_), basis.gamma_, self.steepness,
-            Y, likelihood, self.step, sample.weight, offset, self.fit_intercept,
+            sample.Y, problem.likelihood, self.step, sample.weight, sample.offset, self.fit_intercept,
         )  # fmt: skip
 
     def _gates(self, path: BoostedPath, point: int, p: int) -> np.ndarray:
@@ -339,29 +320,29 @@ class JFSCL(InputSelector, BoostedModel):
         basis, p = sample.basis, sample.design.d
         m, Z, centers = basis.n_columns_, basis.inputs(X), basis.inputs(basis.centers_)
         for point in points:
-            W = _weights(path, point, m)
+            W = weights_at(path, point, m)
             used = np.flatnonzero(W.any(axis=1))
             K = basis.values(Z, centers[used], self._gates(path, point, p))
             yield K @ W[used] + path.intercepts[point]
 
-    def _take(self, sample: Sample, classes, walks: list[Walk], points: list[int]) -> None:
-        m, p, pairs = sample.basis.n_columns_, sample.design.d, list(zip(walks, points, strict=True))
-        self.classes_ = classes
-        coef = np.hstack([_weights(walk.path, point, m) for walk, point in pairs]).T.copy()
-        self._keep(sample, coef, np.concatenate([walk.path.intercepts[point] for walk, point in pairs]))
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)
+        p, pairs = problem.sample.design.d, zip(solution.extra["walks"], solution.extra["points"], strict=True)
         gates = np.array([self._gates(walk.path, point, p) for walk, point in pairs])
         self.features_ = np.flatnonzero(gates.any(axis=0))
-        self.gamma_ = float(sample.basis.gamma_)
+        self.gamma_ = float(self.basis_.gamma_)
         self.gates_ = gates[0] if len(gates) == 1 else gates
         self.basis_.gates_ = gates[0] if len(gates) == 1 else gates.max(axis=0)
+
+    def _warn_if_empty(self, problem: Problem) -> None:
         if not len(self.support_) or not len(self.features_):
             what = "weight" if not len(self.support_) else "input"
-            warn(f"JFSCL kept no {what}: it predicts the class frequencies.", EmptyModelWarning)
+            warn(f"JFSCL kept no {what}: it predicts {self._without_columns}.", EmptyModelWarning)
 
     def _scores(self, X) -> np.ndarray:
         """K W + b, each machine with its own gates."""
         check_is_fitted(self)
-        Z = self.basis_.inputs(self._inputs(X))
+        Z = self.basis_.inputs(self._new_inputs(X))
         centers = self.basis_.inputs(self.basis_.centers_[self.support_])
         coef = self.coef_[:, self.support_]
         coef = coef.toarray() if sparse.issparse(coef) else coef

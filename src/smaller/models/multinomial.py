@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from .._sklearn import Interval, StrOptions, fit_context
+from .._sklearn import StrOptions
 from ..basis import as_basis
-from ..design import AcceleratedDesign, host
-from ..errors import EmptyModelWarning, FitInterrupted, Status, warn
-from ..likelihoods import Multinomial, one_hot
+from ..design import host
+from ..errors import EmptyModelWarning, Status, warn
+from ..likelihoods import Multinomial
 from ..objective.posterior import Posterior
+from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
 from ..rows.dask.summed import SummedPosterior
-from ..rows.device import AcceleratedPosterior
+from ..rows.device import placed
 from ..solvers import SOLVERS, Solution
 from ..solvers.canonical import lowered
 from ..solvers.l1.newton_in_passes import null_of, solver_of
 from ..solvers.l1.start import begin
 from ..solvers.ridge_evidence import most_evident_ridge
-from .base import ClassificationModel, Sample
-from .dask_sample import LazySample, pose
+from .base import NON_NEGATIVE, Given
+from .classification import ClassificationModel
+from .dask_sample import dask_sample
+from .predicting import note_inputs
 from .selector import Selector
-from .targets import centred_offset, penalty_factors, split_whole
+from .targets import penalty_factors, split_whole
 
 INPUTS = ("n_features_in_", "feature_names_in_")
-NON_NEGATIVE = Interval(Real, 0, None, closed="left")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
 
 
@@ -42,147 +44,113 @@ class MultinomialModel(ClassificationModel):
     _on_device = True
 
     _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
+        **ClassificationModel._parameter_constraints,
         "parametrization": [StrOptions({"symmetric", "reference"})],
         "solver": [StrOptions(set(SOLVERS))],
         "penalty_factor": ["array-like", None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
         "standardize": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
 
     # -- posing the problem
 
-    def _pose(self, X, y, sample_weight, offset) -> tuple[Sample | LazySample, Posterior, np.ndarray]:
-        """The sample, its objective and the class labels."""
-        if is_lazy(X):
-            return self._pose_lazily(X, y, sample_weight, offset)
-        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
-        m = len(classes)
-        reference = m == 2 or self.parametrization == "reference"
-        k = 1 if m == 2 else m - reference
-        known = self._prior(sample, k), sample.weight, centred_offset(sample.offset, m, k)
-        Y = one_hot(sample.y, m, k)
-        if isinstance(sample.design, AcceleratedDesign):
-            return sample, AcceleratedPosterior(sample.design, Y, reference, *known), classes
-        return sample, Posterior(sample.design, Y, Multinomial(reference), *known), classes
-
-    def _checked(self, X, y) -> tuple[Any, Any]:
-        solver = getattr(self, "solver", "auto")
-        if self._follows(X) and solver not in ON_DEVICE:
+    def _check(self, given: Given) -> Sample:
+        """Checked data in memory, on a device, or in Dask, whose rows stay where they are."""
+        if is_lazy(given.X):
+            about = self.class_weight, self._score_columns, self.fit_intercept
+            found = dask_sample(given, as_basis(self.basis), *about)
+            note_inputs(self, given.X)
+            return found
+        solver, follows = getattr(self, "solver", "auto"), self._follows(given.X)
+        if follows and solver not in ON_DEVICE:
             raise ValueError(
                 f"solver={solver!r} needs a NumPy array or a SciPy matrix; for tensors and CuPy arrays use 'auto'."
             )
-        if not self._follows(X) and solver == "accelerated":
+        if not follows and solver == "accelerated":
             raise ValueError("solver='accelerated' needs a tensor or a CuPy array; for NumPy and SciPy use 'auto'.")
-        return super()._checked(X, y)
+        sample = super()._check(given)
+        return placed(sample) if follows else sample
 
-    def _pose_lazily(self, X, y, sample_weight, offset) -> tuple[LazySample, SummedPosterior, np.ndarray]:
-        """The same of Dask collections, whose rows stay where they are."""
-        reference = self.parametrization == "reference"
-        basis = as_basis(self.basis)
-        sample = pose(X, y, sample_weight, offset, basis, self.class_weight, reference, self.fit_intercept)
-        self._note_inputs(X)
-        prior = self._prior(sample, sample.task.k)
-        objective = SummedPosterior(sample.design, sample.task, prior, sample.class_weight, sample.offset)
-        return sample, objective, sample.classes
+    def _score_columns(self, m: int) -> int:
+        return 1 if m == 2 else m - (self.parametrization == "reference")
 
-    def _prior(self, sample: Sample | LazySample, k: int) -> ElasticNet:
-        factor = penalty_factors(self.penalty_factor, sample.design.d, k)
-        scale = self._scale(sample) if self.standardize else None
+    def _pose(self, sample: Sample) -> Problem:
         l1, l2 = self._strengths()
-        return ElasticNet(l1, l2, factor, scale)
+        factor = penalty_factors(self.penalty_factor, sample.design.d, sample.k)
+        prior = ElasticNet(l1, l2, factor, sample.scale if self.standardize else None)
+        return Problem(sample, Multinomial(reference=sample.k < len(sample.classes)), prior)
 
     def _strengths(self) -> tuple[float, float]:
         raise NotImplementedError
 
     # -- solving it
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        sample, objective, classes = self._pose(X, y, sample_weight, offset)
-        try:
-            solution = self._solve(objective, classes)
-        except FitInterrupted as error:
-            error.model = self._unfinished(sample, objective, classes)
-            raise
-        self._report([solution], self.tol)
-        return self._adopt(sample, objective, classes, solution)
-
-    def _unfinished(self, sample, objective: Posterior, classes: np.ndarray):
-        """A copy of the model with the weights of the last pass over the data; None if there was none."""
-        if not (isinstance(objective, SummedPosterior) and objective.reached):
-            return None
-        posed, point = objective.reached
-        weights = posed.uncentred(point.W)
-        solution = Solution(
-            weights, None, Status.INTERRUPTED, point.value, point.gap, point.violation, posed.passes, [], {}
-        )
-        model = clone(self)
-        model.__dict__.update({name: self.__dict__[name] for name in INPUTS if name in self.__dict__})
-        return model._adopt(sample, posed, classes, solution)
-
-    def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
-        solver, iterations = solver_for(objective, self.solver)
+    def _solve(self, problem: Problem) -> Solution:
+        solver, iterations = solver_for(problem.objective, self.solver)
         options: dict[str, Any] = {}
         if self.solver.startswith("component-wise") and self.random_state is not None:
             options["seed"] = check_random_state(self.random_state).randint(2**31)
-        start = self._start(objective, classes)
-        return solver(objective, start, self.tol, self.max_iter or iterations, **options)
+        return solver(problem.objective, self._start(problem), self.tol, self.max_iter or iterations, **options)
 
-    def _start(self, objective: Posterior, classes: np.ndarray) -> np.ndarray:
+    def _start(self, problem: Problem) -> np.ndarray:
         """Those of a fresh start, or the last fit's where they belong to a problem of the same shape."""
-        W = objective.start() if isinstance(objective, SummedPosterior) else begin(objective)
-        d, k = objective.design.d, objective.k
+        objective, classes = problem.objective, problem.sample.classes
+        in_passes = isinstance(objective, SummedPosterior)
+        W = objective.start() if in_passes else begin(objective)
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return W
-        coef, intercept = host(self.coef_), host(self.intercept_)
+        coef, intercept, k = host(self.coef_), host(self.intercept_), objective.k
         coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
-        if coef.shape[1] == d:
+        if coef.shape[1] == objective.design.d:
             last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
-            # Weights that fit the new data worse than none at all are no start; solvers of lazy data find that out.
-            if isinstance(objective, SummedPosterior) or objective.value(last) <= objective.value(W):
+            # Weights that fit the new data worse than none at all are no start; solvers in passes find that out.
+            if in_passes or objective.value(last) <= objective.value(W):
                 return last
         return W
 
+    def _unfinished(self, problem: Problem) -> Any:
+        if not getattr(problem.objective, "reached", None):
+            return None
+        objective, point = problem.objective.reached  # type: ignore[attr-defined]
+        certificate = point.value, point.gap, point.violation, objective.passes
+        told: dict[str, Any] = {"parts": []}  # the exception says how the fit ended
+        solution = Solution(objective.uncentred(point.W), None, Status.INTERRUPTED, *certificate, [], told)
+        model = clone(self)
+        model.__dict__.update({name: self.__dict__[name] for name in INPUTS if name in self.__dict__})
+        return model._adopt(problem.with_prior(objective.prior), solution)
+
     # -- adopting the solution
 
-    def _adopt(self, sample: Sample | LazySample, objective: Posterior, classes: np.ndarray, solution: Solution):
-        d = sample.design.d
-        coef, intercept, gain = split_whole(solution.weights, objective, len(classes))
-        self.classes_ = classes
-        self._keep(sample, coef, intercept)
-        self.n_iter_ = solution.n_iter
-        self.violation_ = solution.violation
-        self.objective_, self.dual_gap_ = map(float, lowered(solution.objective, solution.gap, gain))
-        self.status_, self.history_ = solution.status.name.lower(), solution.history
-        self.__dict__.pop("n_passes_", None)
-        if isinstance(objective, SummedPosterior):
-            self.n_passes_ = objective.passes
-        for found in ("lam", "evidence"):
-            self.__dict__.pop(f"{found}_", None)
-            if found in solution.extra:
-                setattr(self, f"{found}_", solution.extra[found])
-        if d and not len(self.support_) and objective.l1.any():
-            self._tell_empty(objective)
-        return self
+    def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
+        """Of the weights that predict the same, those of the smallest penalty."""
+        coef, intercept, gain = split_whole(solution.weights, problem.objective, len(problem.sample.classes))
+        objective, gap = map(float, lowered(solution.objective, solution.gap, gain))
+        return coef, intercept, solution._replace(objective=objective, gap=gap)
 
-    def _tell_empty(self, objective: Posterior) -> None:
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        self.dual_gap_ = solution.gap
+        for name in ("n_passes_", "lam_", "evidence_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if isinstance(problem.objective, SummedPosterior):
+            self.n_passes_ = problem.objective.passes
+        for found in {"lam", "evidence"} & solution.extra.keys():
+            setattr(self, f"{found}_", solution.extra[found])
+
+    def _warn_if_empty(self, problem: Problem) -> None:
+        objective = problem.objective
+        if objective.design.d and not len(self.support_) and objective.l1.any():
+            plain = objective.design.intercept and objective.offset is None
+            predicts = "only the intercept predicts (the class frequencies)"
+            self._warn_of_empty(objective, predicts if plain else "no input has a non-zero weight")
+
+    def _warn_of_empty(self, objective: Posterior, predicts: str) -> None:
         largest = objective.largest_strength(null_of(objective))
-        name, lam, what = type(self).__name__, objective.prior.l1, self._without_columns(objective)
+        name, lam = type(self).__name__, objective.prior.l1
         warn(
-            f"{name} kept no column at lam={lam:.3g}: {what}; weights appear below lam={largest:.3g}.",
+            f"{name} kept no column at lam={lam:.3g}: {predicts}; weights appear below lam={largest:.3g}.",
             EmptyModelWarning,
         )
-
-    @staticmethod
-    def _without_columns(objective: Posterior) -> str:
-        plain = objective.design.intercept and objective.offset is None
-        return "only the intercept predicts (the class frequencies)" if plain else "no input has a non-zero weight"
 
 
 def solver_for(objective: Posterior, name: str) -> tuple[Callable[..., Solution], int]:
@@ -377,9 +345,9 @@ class RMLR(MultinomialModel):
     def _strengths(self) -> tuple[float, float]:
         return 0.0, 1.0 if self.lam == "evidence" else self.lam
 
-    def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
+    def _solve(self, problem: Problem) -> Solution:
         if self.lam != "evidence":
-            return super()._solve(objective, classes)
-        if isinstance(objective, SummedPosterior):
+            return super()._solve(problem)
+        if isinstance(problem.objective, SummedPosterior):
             raise ValueError("lam='evidence' needs the data in memory, not a Dask collection; give lam a number.")
-        return most_evident_ridge(objective, self._start(objective, classes), self.tol, self.max_iter or 200)
+        return most_evident_ridge(problem.objective, self._start(problem), self.tol, self.max_iter or 200)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,16 +9,18 @@ from scipy import sparse
 from sklearn.base import RegressorMixin
 from sklearn.utils import gen_batches
 
-from .._sklearn import Interval, StrOptions, fit_context
+from .._sklearn import StrOptions
 from ..design import LazyDesign, follow, host
-from ..design.tensors import rows_of
-from ..errors import ConvergenceWarning, EmptyModelWarning, Status, warn
+from ..errors import ConvergenceWarning, Status, warn
+from ..likelihoods import Gaussian
 from ..objective.evidence import Evidence
+from ..objective.problem import Problem
+from ..objective.sample import Sample
+from ..priors import as_scale_mixture
 from ..solvers import Solution, Spread
-from .base import Estimator, Sample
+from .base import POSITIVE, Estimator, Given, Targets
 from .selector import Selector
 
-POSITIVE = Interval(Real, 0, None, closed="neither")
 SPENT = 0.5  # of the samples: a fit by so many columns leaves too little to learn the noise from, where more abound
 BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
 SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose squares are float64 numbers
@@ -28,29 +29,36 @@ SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose
 class RegressionModel(RegressorMixin, Estimator):
     """Models of real targets with normal noise: checks of y, predictions and their standard deviations.
 
-    A model's fit ends with ``_keep`` (for one target, ``coef_`` a vector and ``intercept_`` a number) and ``_know``.
+    ``coef_`` is a vector and ``intercept_`` a number where y is a vector.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        **Estimator._parameter_constraints,
+        "noise": [StrOptions({"learn"}), POSITIVE],
+    }
     _targets: ClassVar[dict] = {"y_numeric": True}
     _most_squares: ClassVar[float] = np.inf  # sizes of X and y together are checked here
     noise_: float
     covariance_: np.ndarray
 
-    @staticmethod
-    def _target(y, weight, offset):
-        """y in float64, without its offset."""
-        y = np.asarray(host(y), dtype=np.float64)
-        return (y if offset is None else y - target_offset(offset, y.shape)), weight, None
-
-    def _sample(self, X, y, sample_weight, offset, encode) -> Sample:
-        """The checked training data, refused where the squares of their numbers are none of float64's."""
-        sample = super()._sample(X, y, sample_weight, offset, encode)
+    def _check(self, given: Given) -> Sample:
+        """Checked data, refused where the squares of their numbers overflow or vanish in float64."""
+        sample = super()._check(given)
         if not isinstance(sample.design, LazyDesign):
             check_sizes(sample)
         return sample
 
-    def _know(self, noise: float, spread: Spread) -> None:
-        """Take over how sure the fit is."""
+    def _encode(self, y, weight: np.ndarray, offset: np.ndarray | None) -> Targets:
+        """y in float64, without its offset."""
+        y = np.asarray(host(y), dtype=np.float64)
+        y = y if offset is None else y - target_offset(offset, y.shape)
+        return Targets(y.reshape(len(y), -1), weight, None, None, y.ndim == 1)
+
+    def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
+        coef, intercept, solution = super()._coefficients(problem, solution)
+        return (coef[0], float(intercept[0]), solution) if problem.sample.vector else (coef, intercept, solution)
+
+    def _store_uncertainty(self, noise: float, spread: Spread) -> None:
         self.noise_ = noise
         self.covariance_, self.center_, self.center_variance_ = spread
 
@@ -89,11 +97,11 @@ def check_sizes(sample: Sample) -> None:
     """Refuse columns and targets whose norms, or whose weights, have squares that overflow or vanish."""
     s, design = sample.weight, sample.design
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        moments = design.moments(s)
+        moments = sample.moments
         columns = np.sqrt(moments.second(s.sum())[: design.d])
-        targets = np.sqrt(s @ sample.y.reshape(len(s), -1) ** 2)
+        targets = np.sqrt(s @ sample.Y**2)
     there = moments.mass[: design.d] > 0
-    for name, norms, present in (("X", columns, there), ("y", targets, np.any(sample.y, axis=0))):
+    for name, norms, present in (("X", columns, there), ("y", targets, sample.Y.any(axis=0))):
         if not ((norms >= SHORTEST) & (norms <= LONGEST) | ~present).all():
             raise ValueError(
                 f"{name} has values that are too large or too small to be squared in float64; they must be between "
@@ -123,41 +131,32 @@ def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float
 class VarianceModel(Selector, RegressionModel):
     """y = Phi w + b + noise with w_j ~ N(0, gamma_j), the gammas found by an algorithm that the model chooses."""
 
-    _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
-        "noise": [StrOptions({"learn"}), POSITIVE],
-        "fit_intercept": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-    }
     _targets: ClassVar[dict] = {"y_numeric": True, "multi_output": True}
+    _without_columns = "the mean of the targets"
     noise: Any
-    tol: float
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        sample = self._sample(X, y, sample_weight, offset, self._target)
-        evidence = Evidence(sample.design, sample.y.reshape(len(sample.y), -1), sample.weight)
-        solution = self._maximise(evidence)
-        self._report_ends(solution)
-        return self._adopt(sample, evidence, solution)
+    def _pose(self, sample: Sample) -> Problem:
+        prior = as_scale_mixture(getattr(self, "prior", "jeffreys"))
+        return Problem(sample, Gaussian(self._noise() or 1.0), prior)
 
-    def _maximise(self, evidence: Evidence) -> Solution:
+    def _solve(self, problem: Problem) -> Solution:
+        sample = problem.sample
+        evidence = Evidence(sample.design, sample.Y, sample.weight)
+        solution = self._maximise(evidence, problem.prior)
+        told = {"evidence": evidence, "support": solution.extra["fit"].rows.copy()}
+        return solution._replace(extra={**solution.extra, **told})
+
+    def _maximise(self, evidence: Evidence, prior) -> Solution:
         raise NotImplementedError
 
     def _noise(self) -> float | None:
         """The noise that the user gave, None where it is to be learned."""
         return None if self.noise == "learn" else float(self.noise)
-
-    def _report_ends(self, solution: Solution) -> None:
-        if solution.status is not Status.CONVERGED:
-            facts = {"n_iter": solution.n_iter, "gap": solution.gap, "violation": solution.violation, "tol": self.tol}
-            warn(f"{type(self).__name__}: {solution.status.sentence(**facts)}.", ConvergenceWarning)
 
     def _doubt_noise(self, evidence: Evidence, solution: Solution) -> None:
         """Warn of a learned noise that is likely too small: more columns than samples, which they fit closely."""
@@ -183,34 +182,19 @@ class VarianceModel(Selector, RegressionModel):
             )
         return gamma
 
-    def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
-        fit, columns, d = solution.extra["fit"], evidence.columns, sample.design.d
-        target_unit = solution.extra.get("unit", 1.0)  # in which the fit is told
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        fit, evidence = solution.extra["fit"], solution.extra["evidence"]
+        columns, target_unit = evidence.columns, solution.extra.get("unit", 1.0)  # in which the fit is told
         unit = columns.unit[fit.rows] / target_unit
-        gamma = self._variances(fit.alpha, unit)
-        W = solution.weights[:, 0] if sample.y.ndim == 1 else solution.weights
-        free = np.zeros(W.shape[1:])[()]
-        self._keep(
-            sample,
-            W[:d].T.copy(),
-            (W[d].copy() if sample.y.ndim > 1 else float(W[d])) if sample.design.intercept else free,
-        )
-        self.support_ = fit.rows.copy()
-        if "relevance_vectors_" in self.__dict__:
-            self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
-        self.gamma_ = np.zeros(sample.design.d)
-        self.gamma_[fit.rows] = gamma
+        self.gamma_ = np.zeros(columns.d)
+        self.gamma_[fit.rows] = self._variances(fit.alpha, unit)
         noise = float(fit.noise) * target_unit**2
         # About the means of the columns the weights and the intercept are independent.
-        level = noise / columns.total if sample.design.intercept else 0.0
-        self._know(noise, Spread(fit.covariance / np.outer(unit, unit), columns.center[fit.rows], level))
+        level = noise / columns.total if self.fit_intercept else 0.0
+        spread = Spread(fit.covariance / np.outer(unit, unit), columns.center[fit.rows], level)
+        self._store_uncertainty(noise, spread)
         self.evidence_ = float(fit.log_evidence - evidence.k * evidence.total * np.log(target_unit))
-        self.n_iter_, self.violation_ = solution.n_iter, solution.violation
-        self.objective_, self.status_ = float(solution.objective), solution.status.name.lower()
-        self.history_ = solution.history
-        if sample.design.d and not len(fit.rows):
-            warn(f"{type(self).__name__} kept no column: it predicts the mean of the targets.", EmptyModelWarning)
-        return self
+        self.objective_ = float(solution.objective)
 
 
 def target_offset(offset, shape: tuple[int, ...]) -> np.ndarray:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from .._sklearn import Interval, StrOptions, fit_context
+from .._sklearn import StrOptions
 from ..design import follow, host
-from ..design.tensors import rows_of
-from ..errors import ConvergenceWarning, EmptyModelWarning, Status, warn
-from ..likelihoods import one_hot
+from ..likelihoods import Multinomial
 from ..objective.evidence import Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
+from ..objective.problem import Problem
+from ..objective.sample import Sample
+from ..priors import Jeffreys
 from ..solvers import Solution
 from ..solvers.type2 import sequential_laplace as laplace
 from ..solvers.type2.fixed_point import type_two
 from ..solvers.type2.sequential import fast, in_own_unit
-from .base import ClassificationModel, Sample
-from .regression import POSITIVE, VarianceModel
+from .classification import ClassificationModel
+from .one_vs_rest import joined, one_vs_rest
+from .regression import VarianceModel
 from .selector import Selector
-from .targets import prediction_offset
+from .targets import with_offset
 
 ORIGINAL_TOO = 100  # so few columns are re-estimated all at once as well, and the better model taken on
 
@@ -105,7 +106,7 @@ class RVMRegressor(VarianceModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _maximise(self, evidence: Evidence) -> Solution:
+    def _maximise(self, evidence: Evidence, prior) -> Solution:
         found = in_own_unit(evidence, self._noise(), self._search)
         self._doubt_noise(evidence, found)
         return found
@@ -186,14 +187,10 @@ class RVMClassifier(Selector, ClassificationModel):
 
     _lazy = _on_device = True
     _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
+        **ClassificationModel._parameter_constraints,
         "algorithm": [StrOptions(set(SEARCHES))],
         "multiclass": [StrOptions({"multinomial", "ovr"})],
         "moderate": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -217,65 +214,37 @@ class RVMClassifier(Selector, ClassificationModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
+    def _pose(self, sample: Sample) -> Problem:
+        return Problem(sample, Multinomial(reference=sample.k == 1), Jeffreys())
+
+    def _solve(self, problem: Problem) -> Solution:
+        """One search for all classes, or one for each class against the rest."""
         search, rounds = SEARCHES[self.algorithm]
-        problems = self._problems(sample, len(classes))
-        solutions = [search(problem, self.tol, self.max_iter or rounds) for problem in problems]
-        self._tell_ends(solutions)
-        return self._adopt(sample, classes, problems, solutions)
+        solutions = []
+        for part in one_vs_rest(problem) if self.multiclass == "ovr" else [problem]:
+            sample = part.sample
+            Y = np.asfortranarray(host(sample.Y), dtype=np.float64)
+            evidence = LaplaceEvidence(sample.design, Y, sample.weight, sample.offset)
+            solution = search(evidence, self.tol, self.max_iter or rounds)
+            solutions.append(solution._replace(extra={**solution.extra, "evidence": evidence}))
+        found = joined(solutions)
+        found.extra["support"] = np.unique(np.concatenate([mode.rows // at.outputs for at, mode in _modes(found)]))
+        return found
 
-    def _problems(self, sample: Sample, m: int) -> list[LaplaceEvidence]:
-        """One problem with all classes, or one for each class against the rest."""
-        k = 1 if m == 2 else m
-        Y = one_hot(host(sample.y), m, k)
-        offset = None if sample.offset is None else prediction_offset(sample.offset, len(Y), k)
-        if m == 2 or self.multiclass == "multinomial":
-            return [LaplaceEvidence(sample.design, Y, sample.weight, offset)]
-        parts = [None if offset is None else offset[:, [c]] for c in range(m)]
-        return [LaplaceEvidence(sample.design, Y[:, [c]], sample.weight, parts[c]) for c in range(m)]
-
-    def _tell_ends(self, solutions: list[Solution]) -> None:
-        missed = [solution for solution in solutions if solution.status is not Status.CONVERGED]
-        if missed:
-            facts = {"n_iter": missed[0].n_iter, "violation": missed[0].violation, "tol": self.tol}
-            warn(f"{type(self).__name__}: {missed[0].status.sentence(**facts)}.", ConvergenceWarning)
-
-    def _adopt(self, sample: Sample, classes: np.ndarray, problems: list[LaplaceEvidence], solutions: list[Solution]):
-        d, intercept = sample.design.d, sample.design.intercept
-        W = np.column_stack([solution.weights for solution in solutions])
-        modes = [solution.extra["mode"] for solution in solutions]
-        self.classes_, self.basis_ = classes, sample.basis
-        self.coef_ = W[:d].T.copy()
-        self.intercept_ = W[d].copy() if intercept else np.zeros(W.shape[1])
-        self.support_ = np.unique(
-            np.concatenate([mode.rows // problem.outputs for problem, mode in zip(problems, modes, strict=True)])
-        )
-        columns = problems[0].columns
-        self.gamma_ = np.concatenate([_variances(problem, mode) for problem, mode in zip(problems, modes, strict=True)])
-        self.gamma_ = self.gamma_[0] if len(self.gamma_) == 1 else self.gamma_
-        if problems[0].outputs > 1:
-            self.joint_covariance_ = self._joint_covariance(problems[0], modes[0])
-            self.covariance_ = self._class_covariances(len(classes))
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        found = _modes(solution)
+        gamma = np.concatenate([_variances(*each) for each in found])
+        self.gamma_ = gamma[0] if len(gamma) == 1 else gamma
+        kept = len(self.support_)
+        if found[0][0].outputs > 1:
+            self.joint_covariance_ = self._joint_covariance(*found[0])
+            self.covariance_ = self._class_covariances(len(self.classes_))
         else:
-            blocks = [self._score_covariance(problem, mode) for problem, mode in zip(problems, modes, strict=True)]
-            self.joint_covariance_ = np.stack(blocks)
-            self.covariance_ = self.joint_covariance_[:, : len(self.support_), : len(self.support_)]
-        self.center_ = columns.center[self.support_]
-        self.evidence_ = float(sum(mode.log_evidence for mode in modes))
-        self.objective_, self.violation_ = -self.evidence_, max(solution.violation for solution in solutions)
-        self.n_iter_ = max(solution.n_iter for solution in solutions)
-        self.status_ = max(
-            (solution.status for solution in solutions), key=lambda s: s is not Status.CONVERGED
-        ).name.lower()
-        self.history_ = solutions[0].history if len(solutions) == 1 else [solution.history for solution in solutions]
-        self.__dict__.pop("relevance_vectors_", None)
-        if hasattr(sample.basis, "centers_"):
-            self.relevance_vectors_ = rows_of(sample.basis.centers_, self.support_)
-        if d and not len(self.support_):
-            warn(f"{type(self).__name__} kept no column: it predicts the class frequencies.", EmptyModelWarning)
-        return self
+            self.joint_covariance_ = np.stack([self._score_covariance(*each) for each in found])
+            self.covariance_ = self.joint_covariance_[:, :kept, :kept]
+        self.center_ = found[0][0].columns.center[self.support_]
+        self.evidence_ = float(sum(mode.log_evidence for _, mode in found))
+        self.objective_ = -self.evidence_
 
     def _joint_covariance(self, problem: LaplaceEvidence, mode) -> np.ndarray:
         """Covariance of all weights of a softmax, column by column and class by class, then of its intercepts."""
@@ -325,9 +294,7 @@ class RVMClassifier(Selector, ClassificationModel):
     def decision_function(self, X, offset=None) -> np.ndarray:
         """Scores whose softmax are the probabilities: moderated log odds of the second class, or one for each class."""
         check_is_fitted(self)
-        F = self._scores(X)
-        if offset is not None:
-            F = F + follow(prediction_offset(host(offset), *F.shape), F)
+        F = with_offset(self._scores(X), offset)
         if F.shape[1] > 1 and self.multiclass == "multinomial":
             return F if not self.moderate else follow(self._moderated(X, host(F)), F)
         if self.moderate:
@@ -365,6 +332,11 @@ class RVMClassifier(Selector, ClassificationModel):
         variance = np.diagonal(covariance, axis1=1, axis2=2)
         apart = variance[:, :, None] + variance[:, None, :] - covariance - covariance.transpose(0, 2, 1)
         return unit[:, :, None] * np.sqrt(np.maximum(apart, 0.0))
+
+
+def _modes(solution: Solution) -> list[tuple[LaplaceEvidence, Any]]:
+    """The evidence of each search and the mode it found."""
+    return [(part.extra["evidence"], part.extra["mode"]) for part in solution.extra["parts"]]
 
 
 def _variances(problem: LaplaceEvidence, mode) -> np.ndarray:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions
+from .._sklearn import StrOptions
 from ..errors import EmptyModelWarning, Status, choose, warn
 from ..objective.posterior import Posterior
+from ..objective.problem import Problem
 from ..rows.dask.summed import SummedPosterior
 from ..solvers import Solution
 from ..solvers.l1.integrated import MARGINAL, size
 from ..solvers.l1.newton_in_passes import newton_in_passes, null_of
 from ..solvers.ridge_evidence import marginal_evidence
+from .base import COUNT, without
 from .multinomial import MultinomialModel, SparseMultinomialModel
 
 FIRST_START = 0.01  # of the largest useful strength, as in the paper's experiments
@@ -77,16 +78,12 @@ class SBMLR(SparseMultinomialModel):
     lam 1.15, 15 of 39 weights kept
     """
 
+    _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.JUMP}
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: MultinomialModel._parameter_constraints[name]
-            for name in ("basis", "parametrization", "penalty_factor", "class_weight", "fit_intercept", "standardize")
-        },
+        **without(MultinomialModel._parameter_constraints, "warm_start", "random_state"),
         "solver": [StrOptions(set(MARGINAL))],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [COUNT],
         "curvature": [StrOptions({"likelihood", "posterior"})],
-        "tol": MultinomialModel._parameter_constraints["tol"],
-        "max_iter": MultinomialModel._parameter_constraints["max_iter"],
     }
 
     def __init__(
@@ -119,7 +116,8 @@ class SBMLR(SparseMultinomialModel):
     def _strengths(self) -> tuple[float, float]:
         return 1.0, 0.0
 
-    def _solve(self, objective: Posterior, classes: np.ndarray) -> Solution:
+    def _solve(self, problem: Problem) -> Solution:
+        objective = problem.objective
         null = null_of(objective)
         largest = objective.largest_strength(null) or 1.0
         starts = largest * np.append(FIRST_START, np.geomspace(*FURTHER_STARTS, self.n_init - 1))
@@ -136,13 +134,10 @@ class SBMLR(SparseMultinomialModel):
         best = int(np.argmax(evidences))
         return kept[best]._replace(extra={**kept[best].extra, "evidence": evidences[best]})
 
-    def _report(self, solutions: list[Solution], tol: float) -> None:
-        super()._report([solution for solution in solutions if solution.status is not Status.JUMP], tol)
-
-    def _tell_empty(self, objective: Posterior) -> None:
+    def _warn_of_empty(self, objective: Posterior, predicts: str) -> None:
         warn(
-            f"{type(self).__name__} kept no column, so that {self._without_columns(objective)}: as weights leave, the "
-            "strength that the rest ask for grew until none was left, which is how data without a relation to the "
-            "classes end. If there is one, other starts (n_init=5) or SMLRCV may find it.",
+            f"{type(self).__name__} kept no column, so that {predicts}: as weights leave, the strength that the rest "
+            "ask for grew until none was left, which is how data without a relation to the classes end. If there is "
+            "one, other starts (n_init=5) or SMLRCV may find it.",
             EmptyModelWarning,
         )

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import check_feature_names_in
 from ..basis import Linear, finite_columns
-from ..rows.dask.collections import is_frame, is_lazy
+from ..rows.dask.collections import is_frame
+from .predicting import blockwise, note_inputs
 
 
 class Selector(TransformerMixin):
@@ -23,7 +24,7 @@ class Selector(TransformerMixin):
     basis_: Any
     coef_: Any
     support_: np.ndarray
-    _inputs: Any
+    _new_inputs: Any
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -42,13 +43,14 @@ class Selector(TransformerMixin):
     def transform(self, X):
         """The basis columns that were kept."""
         check_is_fitted(self)
-        if is_lazy(X):
-            if is_frame(X) and isinstance(self.basis_, Linear):
-                self._note_inputs(X, reset=False)
-                return X.iloc[:, self.support_]
-            return self._lazily("transform", X, len(self.support_), np.float64)
-        X = self._inputs(X)
-        return finite_columns(self.basis_, X, self.support_)
+        if is_frame(X) and isinstance(self.basis_, Linear):
+            note_inputs(self, X, reset=False)
+            return X.iloc[:, self.support_]
+        return self._columns_kept(X)
+
+    @blockwise(lambda model: len(model.support_))
+    def _columns_kept(self, X):
+        return finite_columns(self.basis_, self._new_inputs(X), self.support_)
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the basis columns that were kept."""
@@ -60,7 +62,7 @@ class Selector(TransformerMixin):
 class InputSelector(TransformerMixin):
     """Models that switch inputs off inside their kernel: which were kept, and the data reduced to them."""
 
-    _inputs: Callable[[Any], Any]
+    _new_inputs: Callable[[Any], Any]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -80,7 +82,7 @@ class InputSelector(TransformerMixin):
     def transform(self, X):
         """The inputs that were kept."""
         check_is_fitted(self)
-        return self._inputs(X)[:, self.get_support(indices=True)]
+        return self._new_inputs(X)[:, self.get_support(indices=True)]
 
     def get_feature_names_out(self, input_features=None) -> np.ndarray:
         """Names of the inputs that were kept."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
-from ..design import host, namespace, on_device
+from ..design import follow, host, namespace
 from ..objective.posterior import Posterior
 from ..solvers.canonical import canonical
 
@@ -15,7 +17,7 @@ LARGEST_OFFSET = 1e12  # nats
 
 def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The classes, and each sample's position among them, beside y."""
-    if on_device(y):
+    if not isinstance(y, np.ndarray):  # on a device
         found = namespace(y).unique_inverse(y)
         classes, codes = host(found.values), found.inverse_indices
     else:
@@ -49,7 +51,7 @@ def _distinct(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """A factor for each sample; "balanced" counts weights, so that a weight is a repetition."""
+    """A factor for each sample; "balanced" counts weights: a sample of weight 2 counts like two samples."""
     if class_weight is None:
         return np.ones(len(weight))
     codes = host(codes)
@@ -95,6 +97,11 @@ def prediction_offset(offset, n: int, columns: int) -> np.ndarray:
         shapes = f"({n},) or ({n}, 2)" if columns == 1 else f"({n}, {columns})"
         raise ValueError(f"offset must have shape {shapes}: one column for each class; got {offset.shape}.")
     return offset
+
+
+def with_offset(F, offset) -> Any:
+    """Scores with the known part added, where there is one."""
+    return F if offset is None else F + follow(prediction_offset(host(offset), *F.shape), F)
 
 
 def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions, fit_context
-from ..errors import ConvergenceWarning, EmptyModelWarning, warn
-from ..likelihoods import Multinomial, one_hot
+from .._sklearn import StrOptions
+from ..errors import ConvergenceWarning, Status, warn
+from ..likelihoods import Multinomial
 from ..objective.evidence import Columns, Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
-from ..objective.posterior import Posterior
+from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..priors import Jeffreys, Laplace, as_scale_mixture
 from ..solvers import Solution
 from ..solvers.type1.type_one import type_one
@@ -21,10 +21,12 @@ from ..solvers.type2.fixed_point import RULES, check_prior, reweighted_l1, type_
 from ..solvers.type2.recovery import penalised_logistic
 from ..solvers.type2.sequential import fast, in_own_unit
 from ..solvers.type2.starts import abound, several
-from .base import ClassificationModel, Sample
-from .regression import POSITIVE, VarianceModel
+from .base import COUNT
+from .classification import ClassificationModel
+from .one_vs_rest import one_vs_rest
+from .regression import VarianceModel
 from .selector import Selector
-from .targets import centred_offset, split
+from .targets import split
 
 ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
@@ -111,17 +113,15 @@ class TypeIRegressor(VarianceModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _maximise(self, evidence: Evidence) -> Solution:
-        prior = as_scale_mixture(self.prior)
+    def _maximise(self, evidence: Evidence, prior) -> Solution:
         return type_one(evidence, prior, self._noise(), self.tol, self.max_iter or 10_000)
 
-    def _adopt(self, sample: Sample, evidence: Evidence, solution: Solution):
-        super()._adopt(sample, evidence, solution)
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)
         self.lambda_ = float(solution.extra["lambda"])
         self.__dict__.pop("dual_gap_", None)
         if solution.extra["convex"]:
             self.dual_gap_ = float(solution.gap)
-        return self
 
     @staticmethod
     def _variances(alpha: np.ndarray, unit: np.ndarray) -> np.ndarray:
@@ -221,9 +221,8 @@ class TypeIIRegressor(VarianceModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _maximise(self, evidence: Evidence) -> Solution:
-        prior, name = as_scale_mixture(self.prior), self.algorithm
-        check_prior(prior, name)
+    def _maximise(self, evidence: Evidence, prior) -> Solution:
+        check_prior(prior, self.algorithm)
         # A prior of the variances has a unit of its own, so that the targets keep theirs.
         noise = self._noise()
         unitless = isinstance(prior, Jeffreys) or (noise is None and evidence.yy == 0)
@@ -299,13 +298,11 @@ class TypeIIClassifier(Selector, ClassificationModel):
     7 of 30 inputs kept, accuracy 0.98
     """
 
+    _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.UNSETTLED}  # it has its own words for the latter
     _parameter_constraints: ClassVar[dict] = {
-        "basis": [str, object],
+        **ClassificationModel._parameter_constraints,
         "alpha": ["array-like", None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "fit_intercept": ["boolean"],
-        "tol": [POSITIVE],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [COUNT],
     }
 
     def __init__(self, basis="linear", *, alpha=None, class_weight=None, fit_intercept=True, tol=1e-8, max_iter=200):
@@ -316,20 +313,8 @@ class TypeIIClassifier(Selector, ClassificationModel):
         self.tol = tol
         self.max_iter = max_iter
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset):
-        sample, classes = self._labelled_sample(X, y, sample_weight, offset)
-        m = len(classes)
-        k = 1 if m == 2 else m
-        objective = Posterior(
-            sample.design,
-            one_hot(sample.y, m, k),
-            Multinomial(m == 2),
-            Laplace(1.0),
-            sample.weight,
-            centred_offset(sample.offset, m, k),
-        )
-        return self._adopt(sample, objective, classes, self._minimise(sample, objective))
+    def _pose(self, sample: Sample) -> Problem:
+        return Problem(sample, Multinomial(reference=sample.k == 1), Laplace(1.0))
 
     def _strengths(self, k: int) -> tuple[float, float, float]:
         """a1, a2 and the factor of the log determinant."""
@@ -340,56 +325,52 @@ class TypeIIClassifier(Selector, ClassificationModel):
             raise ValueError(f"alpha must be None or two positive numbers (a1, a2); got {self.alpha!r}.")
         return float(alpha[0]), float(alpha[1]), 1.0
 
-    def _minimise(self, sample: Sample, objective: Posterior):
+    def _solve(self, problem: Problem) -> Solution:
         """From no variances, from large ones and from those of relevance vector machines, whichever ends lowest."""
+        sample = problem.sample
         columns = Columns(sample.design, sample.weight)
         unit = np.where(np.isfinite(columns.unit), columns.unit, 0.0)
-        strengths = self._strengths(objective.k)
-        shape = columns.d, objective.k
+        strengths = self._strengths(sample.k)
+        shape = columns.d, sample.k
         starts = [np.zeros(shape), np.full(shape, 10.0 * strengths[1])]
         if columns.d <= WIDE * sample.design.n:
-            starts.append(self._machines(objective))
+            starts.append(_machine_variances(problem))
         # A constant column beside an intercept gets a penalty that keeps it out.
         unit = np.where(unit > 0, unit, columns.total)
-        found = [
-            penalised_logistic(objective, columns, unit, strengths, start, self.tol, self.max_iter) for start in starts
-        ]
+        options = columns, unit, strengths
+        found = [penalised_logistic(problem.objective, *options, start, self.tol, self.max_iter) for start in starts]
         best, values = min(found, key=lambda pair: pair[0].value)
-        return best, values, unit
+        history: Any = values
+        status = Status.CONVERGED if best.settled else Status.UNSETTLED
+        certificate = best.value, best.solution.gap, best.violation, len(values)
+        extra = {"prior": best.prior, "gamma": best.gamma / unit[:, None] ** 2}
+        return Solution(best.solution.weights, None, status, *certificate, history, extra)
 
-    def _machines(self, objective: Posterior) -> np.ndarray:
-        """Variances of relevance vector machines, of each class against the rest: (d, k).
+    def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
+        objective = problem.objective.with_prior(solution.extra["prior"])
+        return *split(solution.weights, objective, len(problem.sample.classes)), solution
 
-        Reweighting exchanges no columns. Where classes hardly overlap, it ends far higher from the other starts.
-        """
-        Y, offset = objective.Y, objective.offset
-        gamma = np.zeros((objective.design.d, objective.k))
-        for c, column in enumerate(gamma.T):
-            given = None if offset is None else offset[:, [c]]
-            evidence = LaplaceEvidence(objective.design, Y[:, [c]], objective.s, given)
-            mode = laplace.fast(evidence, 1e-3, 1000).extra["mode"]
-            column[mode.rows] = 1 / mode.alpha
-        return gamma
-
-    def _adopt(self, sample: Sample, objective: Posterior, classes: np.ndarray, found):
-        best, values, unit = found
-        self.classes_, self.basis_ = classes, sample.basis
-        self.coef_, self.intercept_ = split(best.solution.weights, objective.with_prior(best.prior), len(classes))
-        self.support_ = np.flatnonzero(self.coef_.any(axis=0))
-        gamma = (best.gamma / unit[:, None] ** 2).T
-        self.gamma_ = gamma[0].copy() if len(classes) == 2 else gamma.copy()
-        self.objective_, self.history_, self.n_iter_ = best.value, values, len(values)
-        self.dual_gap_, self.violation_ = best.solution.gap, best.violation
-        self.__dict__.pop("relevance_vectors_", None)
-        if hasattr(sample.basis, "centers_"):
-            self.relevance_vectors_ = sample.basis.centers_[self.support_]
-        self.status_ = "converged" if best.settled else "unsettled"
-        if not best.settled:
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        gamma = solution.extra["gamma"].T
+        self.gamma_ = gamma[0].copy() if len(gamma) == 1 else gamma.copy()
+        self.dual_gap_ = solution.gap
+        if solution.status is Status.UNSETTLED:
             warn(
-                f"TypeIIClassifier stopped after {len(values)} reweightings (max_iter) while the objective still fell, "
-                f"at a violation of {best.violation:.1e}; raise max_iter, or raise tol.",
+                f"TypeIIClassifier stopped after {solution.n_iter} reweightings (max_iter) while the objective still "
+                f"fell, at a violation of {solution.violation:.1e}; raise max_iter, or raise tol.",
                 ConvergenceWarning,
             )
-        if sample.design.d and not len(self.support_):
-            warn("TypeIIClassifier kept no column: it predicts the class frequencies.", EmptyModelWarning)
-        return self
+
+
+def _machine_variances(problem: Problem) -> np.ndarray:
+    """Variances of relevance vector machines, of each class against the rest: (d, k).
+
+    Reweighting exchanges no columns. Where classes hardly overlap, it ends far higher from the other starts.
+    """
+    gamma = np.zeros((problem.sample.design.d, problem.sample.k))
+    for part, column in zip(one_vs_rest(problem), gamma.T, strict=True):
+        sample = part.sample
+        evidence = LaplaceEvidence(sample.design, sample.Y, sample.weight, sample.offset)
+        mode = laplace.fast(evidence, 1e-3, 1000).extra["mode"]
+        column[mode.rows] = 1 / mode.alpha
+    return gamma

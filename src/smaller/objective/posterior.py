@@ -7,6 +7,7 @@ of convex priors; :class:`MixturePosterior` that of scale mixtures, on the weigh
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from .. import _core
 from ..design import Design, Moments, host
 from ..likelihoods import Gaussian, Multinomial
 from ..priors import ElasticNet
+from .sample import Sample
 
 
 class Point(NamedTuple):
@@ -66,9 +68,6 @@ EPSILON, COARSE = 2e-15, 1e-2
 NEGLIGIBLE = 1e-10
 
 
-KNOWN_BY_PRIOR = ("scale", "free", "ridged", "free_places")
-
-
 class Posterior:
     """Negative log posterior of Type I models: a convex likelihood with a separable convex prior.
 
@@ -93,22 +92,26 @@ class Posterior:
         sample_weight: np.ndarray | None = None,
         offset: np.ndarray | None = None,
     ):
-        self.design, self.likelihood, self.prior = design, likelihood, prior
-        self.Y = np.asfortranarray(Y, dtype=np.float64)
-        self.s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
-        self.total = self.s.sum()
-        self.offset = None if offset is None else np.asfortranarray(offset, dtype=np.float64)
-        self.k = self.Y.shape[1]
-        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
-        self._last: list[tuple[np.ndarray, np.ndarray]] = []  # scores and gradient, shared by those with another prior
+        s = np.ones(design.n) if sample_weight is None else np.ascontiguousarray(sample_weight, dtype=np.float64)
+        offset = None if offset is None else np.asfortranarray(offset, dtype=np.float64)
+        self._set(Sample(design, np.asfortranarray(Y, dtype=np.float64), s, offset), likelihood, prior)
 
-    def with_prior(self, prior: ElasticNet) -> Posterior:
-        """The same data under another prior."""
-        other = object.__new__(type(self))
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in KNOWN_BY_PRIOR})
-        other.prior = prior
-        other.l1, other.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
-        return other
+    @classmethod
+    def of(cls, sample: Sample, likelihood: Multinomial | Gaussian, prior: ElasticNet) -> Posterior:
+        """The objective of a sample, whose arrays are taken as they are."""
+        objective = object.__new__(cls)
+        objective._set(sample, likelihood, prior)
+        return objective
+
+    def _set(self, sample: Sample, likelihood: Multinomial | Gaussian, prior: ElasticNet) -> None:
+        self.sample, self.likelihood, self.prior = sample, likelihood, prior
+        self.design, self.Y, self.s, self.offset = sample.design, sample.Y, sample.weight, sample.offset
+        self.total, self.k = sample.total, sample.k
+        self.l1, self.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
+
+    def with_prior(self, prior: ElasticNet) -> Any:
+        """The same sample under another prior."""
+        return self.of(self.sample, self.likelihood, prior)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -153,15 +156,10 @@ class Posterior:
         """Their places in W, row by row."""
         return np.flatnonzero(self.free)
 
-    @cached_property
-    def total(self) -> float:
-        """Sum of the sample weights."""
-        return float(self.s.sum())
-
-    @cached_property
+    @property
     def moments(self) -> Moments:
         """Weighted moments of the columns of the design."""
-        return self.design.moments(self.s)
+        return self.sample.moments
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -244,11 +242,12 @@ class Posterior:
 
     def remember(self, F: np.ndarray, G: np.ndarray) -> None:
         """Keep the gradient of the loss at the last scores: along a path the prior changes there."""
-        self._last[:] = [(F, G)]
+        self.sample.last[:] = [(F, G)]
 
     def known_gradient(self, F: np.ndarray) -> np.ndarray | None:
         """That of the last scores, if these are they."""
-        return self._last[0][1] if self._last and self._last[0][0] is F else None
+        last = self.sample.last
+        return last[0][1] if last and last[0][0] is F else None
 
     def _pull(self, R: np.ndarray) -> np.ndarray:
         """Phi^T R; what rounding left in a fitted intercept is not multiplied by the means of the columns."""
@@ -348,10 +347,8 @@ class Posterior:
         Its loss is ``factor log sum exp(F / factor)``, as smooth as small offsets make it, and within ``factor log m``
         of the original for each sample; the L1 term is what it was.
         """
-        other = self.with_prior(self.prior.with_ridge(factor * self.prior.l2))
-        other.offset = None if self.offset is None else self.offset / factor
-        other._last = []
-        return other
+        sample = replace(self.sample, offset=None if self.offset is None else self.offset / factor)
+        return self.of(sample, self.likelihood, self.prior.with_ridge(factor * self.prior.l2))
 
     def farthest(self) -> float:
         """The largest offset, less what the intercepts of :meth:`start` take out."""

@@ -21,7 +21,8 @@ from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Pre
 from ..decision import CostSensitive, PriorShift, Rejecting
 from ..decision.wrapper import Wrapper, thawed
 from ..models.adaptive import JeffreysClassifier
-from ..models.base import ClassificationModel, Estimator
+from ..models.base import Estimator
+from ..models.classification import ClassificationModel
 from ..models.jcfo import JCFO
 from ..models.kernel_machines import JFSCL
 from ..models.regression import RegressionModel, VarianceModel

@@ -10,6 +10,8 @@ from scipy.special import expit, softmax
 from .. import bounds, decision
 from ..likelihoods import Probit, one_hot
 from ..models.adaptive import JeffreysClassifier
+from ..models.base import raw_scores
+from ..models.multinomial import MultinomialModel
 from ..tuning.ranking import calibration, calibration_error
 from .intervals import exact_interval
 
@@ -92,9 +94,9 @@ def was_fitted_on(inner, X, codes: np.ndarray) -> bool:
 
     A free intercept leaves residuals that sum to 0. Models without one, or with weights, are not recognised.
     """
-    if hasattr(inner, "_pose") or not inner.fit_intercept or not len(inner.support_):
+    if isinstance(inner, MultinomialModel) or not inner.fit_intercept or not len(inner.support_):
         return False
-    F, m = inner._scores(X), len(inner.classes_)
+    F, m = raw_scores(inner, X), len(inner.classes_)
     Y = one_hot(codes, m, F.shape[1])
     if isinstance(inner, JeffreysClassifier):
         _, residual, _ = Probit().fit(F, Y, np.ones(len(F)))

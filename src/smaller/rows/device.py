@@ -6,13 +6,15 @@ mean the same; weights, gradients and KKT residuals are NumPy's.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..design import AcceleratedDesign, host
 from ..likelihoods import Multinomial
 from ..objective.posterior import FREE_TOLERANCE, Fit, Posterior
+from ..objective.sample import Sample
 from ..priors import ElasticNet
 
 
@@ -62,15 +64,9 @@ class AcceleratedPosterior(Posterior):
     design: AcceleratedDesign
     likelihood: AcceleratedMultinomial
 
-    def __init__(self, design: AcceleratedDesign, Y, reference: bool, prior: ElasticNet, sample_weight, offset=None):
-        self.design, self.prior = design, prior
-        self.likelihood = AcceleratedMultinomial(reference, design.xp)
-        self.Y, self.s = design.put(Y), design.put(sample_weight)
-        self.total = float(design.xp.sum(self.s))
-        self.offset = None if offset is None else design.put(offset)
-        self.k = self.Y.shape[1]
-        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
-        self._last = []
+    def _set(self, sample: Sample, likelihood: Any, prior: ElasticNet) -> None:
+        design: Any = sample.design
+        super()._set(sample, AcceleratedMultinomial(likelihood.reference, design.xp), prior)
 
     def start(self) -> np.ndarray:
         """Weights of zero, with intercepts that take out the mean of the offset."""
@@ -144,3 +140,24 @@ class AcceleratedPosterior(Posterior):
         H = -host(self.design.xp.matmul(weighted.T, P))
         H.flat[:: self.k + 1] += host(self.design.xp.sum(weighted, axis=0))
         return H
+
+
+class DeviceSample(Sample):
+    """Training data whose targets, weights and offset lie on the device of the design."""
+
+    posterior: ClassVar[Any] = AcceleratedPosterior
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of the sample weights."""
+        return float(self.design.xp.sum(self.weight))  # type: ignore[attr-defined]
+
+
+def placed(sample: Sample) -> Sample:
+    """The sample with all its arrays beside its design, where that is on a device."""
+    design = sample.design
+    if not isinstance(design, AcceleratedDesign):
+        return sample
+    offset = None if sample.offset is None else design.put(sample.offset)
+    about = sample.basis, sample.classes, sample.given, sample.vector
+    return DeviceSample(design, design.put(sample.Y), design.put(sample.weight), offset, *about)

@@ -5,25 +5,24 @@ from __future__ import annotations
 from inspect import signature
 from itertools import chain
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.metrics import check_scoring
-from sklearn.utils import check_array, column_or_1d, get_tags
 
-from .._sklearn import Interval, StrOptions, check_sample_weight, fit_context, safe_split
-from ..design import as_design, host, on_device
-from ..design.tensors import checked_tensor, columns_of, rows_of
-from ..models.base import Sample
-from ..models.folds import class_folds
-from ..models.multinomial import NON_NEGATIVE, SMLR, SparseMultinomialModel
+from .._sklearn import Interval, StrOptions
+from ..design import as_design, host
+from ..models.base import COUNT, NON_NEGATIVE, Given, problem_of, without
+from ..models.folds import GivenRows, class_folds
+from ..models.multinomial import SMLR, SparseMultinomialModel
 from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
 from ..models.targets import centred_offset, split
-from ..objective.posterior import Posterior
+from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..rows.dask.collections import is_lazy
-from ..solvers import SOLVERS, Solution, solve_path
-from .path import _collect, _grid, _trail
+from ..solvers import Solution
+from .path import collected, grid_of, trail_of
 
 
 class SMLRCV(SparseMultinomialModel):
@@ -69,12 +68,8 @@ class SMLRCV(SparseMultinomialModel):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **{
-            name: allowed
-            for name, allowed in SparseMultinomialModel._parameter_constraints.items()
-            if name not in ("solver", "warm_start", "random_state")
-        },
-        "lams": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
+        "lams": [COUNT, "array-like"],
         "eps": [Interval(Real, 0, 1, closed="neither"), None],
         "cv": ["cv_object"],
         "rule": [StrOptions({"min", "1se"})],
@@ -135,41 +130,49 @@ class SMLRCV(SparseMultinomialModel):
         -------
         self
         """
-        return self._fit_or_restore(X, y, sample_weight, offset, groups)
+        return self._fit(Given(X, y, sample_weight, offset, groups))
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def _fit(self, X, y, sample_weight, offset, groups):
-        if is_lazy(X):
+    def _check(self, given: Given) -> Sample:
+        if is_lazy(given.X):
             raise ValueError(
                 "SMLRCV cuts its folds out of data in memory, and X is a Dask collection; follow path(X, y) and score "
                 "its strengths on rows kept aside, or give SMLRCV a sample (its folds can run on a cluster: "
                 "joblib.parallel_config(backend='dask'))."
             )
-        sample, objective, classes = self._pose(X, y, sample_weight, offset)
+        sample = super()._check(given)
         if self.penalty_factor is not None and hasattr(sample.basis, "center_index_"):
             raise ValueError(
                 "SMLRCV takes no penalty_factor with a kernel basis: its columns are training samples, and each fold "
                 "has other ones. Leave penalty_factor out, or use SMLR at a strength of your choice."
             )
-        grid = _grid(objective, self.lams, self.eps)
-        fold = _Fold(self, X, y, sample_weight, offset, grid, classes)
-        splits = class_folds(self.cv, fold.X, fold.y, fold.sample_weight, groups)
-        values, missed = zip(*in_folds(fold, splits, self.n_jobs), strict=True)
+        return sample
+
+    def _solve(self, problem: Problem) -> Solution:
+        """The end of the path at the strength with the best score."""
+        grid = grid_of(problem, self.lams, self.eps)
+        data = GivenRows(self, problem.sample)
+        splits = class_folds(self.cv, data.X, data.y, data.weight, problem.sample.given.groups)
+        values, missed = zip(*in_folds(_Fold(self, data, grid), splits, self.n_jobs), strict=True)
         scores = cross_validated_scores(list(values))
         best = choose_strength(scores, self.rule)
-        trail = _trail(self, objective, grid[: best + 1])
-        self._report([*trail.missed(), *chain.from_iterable(missed)], self.tol)
-        chosen = objective.with_prior(objective.prior.with_strength(grid[best]))
-        self._adopt(sample, chosen, classes, trail.last)
-        self.path_ = _collect(objective, classes, grid[: best + 1], trail)
-        self.lam_, self.lams_, self.scores_ = float(grid[best]), grid, scores
-        return self
+        trail = trail_of(problem, grid[: best + 1], self.tol, self.max_iter)
+        told = {
+            "lam": float(grid[best]), "path": collected(problem, grid[: best + 1], trail), "lams": grid,
+            "scores": scores, "parts": [*trail.missed(), *chain.from_iterable(missed)],
+        }  # fmt: skip
+        return trail.last._replace(extra={**trail.last.extra, **told})
+
+    def _adopt(self, problem: Problem, solution: Solution):
+        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)
+        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
 
 
 class _FoldModel(SMLR):
     """SMLR as a scorer sees it in a fold: with the offset of the rows left out."""
 
-    present: np.ndarray
     held_out_offset: np.ndarray | None = None
 
     def decision_function(self, X, offset=None) -> np.ndarray:
@@ -180,76 +183,50 @@ class _FoldModel(SMLR):
 class _Fold:
     """Fits the path on one part of the data and scores every strength on the other."""
 
-    def __init__(self, model: SMLRCV, X, y, sample_weight, offset, grid: np.ndarray, classes: np.ndarray):
-        self.model, self.grid, self.classes = model, grid, classes
-        if on_device(X):
-            self.X = checked_tensor(model, X, reset=False)
-        else:
-            self.X = check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32])
-        self.y, self.offset = column_or_1d(host(y)), host(offset)
-        weight = host(sample_weight)
-        self.sample_weight = None if weight is None else check_sample_weight(weight, self.y)
+    def __init__(self, model: SMLRCV, data: GivenRows, grid: np.ndarray):
+        self.model, self.data, self.grid, self.classes = model, data, grid, data.classes
 
     def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
         """The scores, and how those fits ended that did not reach their certificate."""
-        train = train if self.sample_weight is None else train[self.sample_weight[train] > 0]
+        train = self.data.weighted(train)
         part = self._single_model(train)
-        X, y = self._split(train)
-        sample, objective, classes = part._pose(X, y, *self._of_rows(train, part.present))
-        score = self._score_by(part, sample, objective, classes, train, test)
-        iterations = self.model.max_iter or SOLVERS["newton"][1]
-        trail = solve_path(objective, self.grid, self.model.tol, iterations)
+        problem = problem_of(part, *self.data.part(train)[:4])
+        score = self._score_by(part, problem, self.data.part(test, train))
+        trail = trail_of(problem, self.grid, self.model.tol, self.model.max_iter)
         values = [score(lam, solution) for lam, solution in zip(self.grid, trail, strict=True)]
         return np.array(values), trail.missed()
-
-    def _split(self, rows: np.ndarray, train: np.ndarray | None = None):
-        """Inputs and labels of some rows; of a matrix of kernel values, the columns of the training rows."""
-        if not on_device(self.X):
-            return safe_split(self.model, self.X, self.y, rows, train)
-        X = rows_of(self.X, rows)
-        pairwise = get_tags(self.model).input_tags.pairwise
-        return columns_of(X, rows if train is None else train) if pairwise else X, self.y[rows]
 
     def _single_model(self, train: np.ndarray) -> _FoldModel:
         """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
         shared = SMLR._get_param_names()
         part = _FoldModel(**{k: v for k, v in self.model.get_params(deep=False).items() if k in shared})
-        part.present = np.isin(self.classes, self.y[train])
-        if part.present.all():
+        present = np.isin(self.classes, self.data.y[train])
+        if present.all():
             return part
         if isinstance(part.class_weight, dict):
-            names = set(self.classes[part.present].tolist())
+            names = set(self.classes[present].tolist())
             part.class_weight = {label: w for label, w in part.class_weight.items() if label in names}
         if np.ndim(part.penalty_factor) == 2:
-            part.penalty_factor = self._factors_of(part)
+            part.penalty_factor = self._factors_of(np.asarray(part.penalty_factor), present)
         return part
 
-    def _factors_of(self, part: _FoldModel) -> np.ndarray:
-        factor = np.asarray(part.penalty_factor)
+    def _factors_of(self, factor: np.ndarray, present: np.ndarray) -> np.ndarray:
         if len(factor) != len(self.classes):
             raise ValueError(
                 "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean "
                 "nothing; use stratified folds."
             )
-        factor = factor[part.present]
+        factor = factor[present]
         # Two classes share one column: a weight goes to the cheaper of them.
         return factor.min(axis=0, keepdims=True) if len(factor) == 2 else factor
 
-    def _of_rows(self, rows: np.ndarray, present: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-        given = (self.sample_weight, self.offset)
-        weight, offset = (None if values is None else np.asarray(values)[rows] for values in given)
-        if offset is not None and offset.ndim == 2:
-            offset = offset[:, present]
-        return weight, offset
-
-    def _score_by(self, part: _FoldModel, sample: Any, objective: Posterior, classes: np.ndarray, train, test):
+    def _score_by(self, part: _FoldModel, problem: Problem, rows: Given):
         """A function of a solution: its score on the rows left out."""
-        X, y = self._split(test, train)
-        weight, offset = self._of_rows(test, part.present)
+        X, y, weight, offset, *_ = rows
         if weight is not None and not np.any(weight):
             raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
         if self.model.scoring is None:
-            return _LogLikelihood(sample, objective, classes, X, y, weight, offset)
+            return _LogLikelihood(problem, X, y, weight, offset)
         scorer = check_scoring(part, scoring=self.model.scoring)
         weighted = "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
         keywords = {"sample_weight": weight} if weighted and weight is not None else {}
@@ -258,9 +235,9 @@ class _Fold:
 
         def score(lam: float, solution: Solution) -> float:
             part.lam = lam
-            weighed = objective.with_prior(objective.prior.with_strength(lam))
-            part.coef_, part.intercept_ = split(solution.weights, weighed, len(classes))
-            part.classes_, part.basis_ = classes, sample.basis
+            weighed = problem.objective.with_prior(problem.prior.with_strength(lam))
+            part.classes_, part.basis_ = problem.sample.classes, problem.sample.basis
+            part.coef_, part.intercept_ = split(solution.weights, weighed, len(part.classes_))
             part.support_ = np.flatnonzero(part.coef_.any(axis=0))
             return scorer(part, X, y, **keywords)
 
@@ -270,11 +247,12 @@ class _Fold:
 class _LogLikelihood:
     """Mean log-likelihood of held-out rows; a class that the training part does not have gets the smallest number."""
 
-    def __init__(self, sample: Sample, objective: Posterior, classes: np.ndarray, X, y, weight, offset):
+    def __init__(self, problem: Problem, X, y, weight, offset):
+        sample, classes = problem.sample, problem.sample.classes
         self.weight = np.ones(len(y)) if weight is None else weight
-        self.design = as_design(sample.basis.transform(X), objective.design.intercept)
-        self.objective = objective
-        self.offset = centred_offset(None if offset is None else np.asarray(offset, float), len(classes), objective.k)
+        self.design = as_design(sample.basis.transform(X), sample.design.intercept)
+        self.k, self.reference = sample.k, problem.likelihood.reference
+        self.offset = centred_offset(offset, len(classes), sample.k)
         position = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         self.known = classes[position] == y
         self.position = position
@@ -282,9 +260,9 @@ class _LogLikelihood:
     def __call__(self, lam: float, solution: Solution) -> float:
         F = host(self.design.scores(solution.weights))
         F = F if self.offset is None else F + self.offset
-        if self.objective.k == 1:
+        if self.k == 1:
             F = np.column_stack([np.zeros(len(F)), F])
-        elif self.objective.likelihood.reference:  # type: ignore[union-attr]
+        elif self.reference:
             F = np.column_stack([F, np.zeros(len(F))])
         own = np.take_along_axis(log_softmax(F, axis=1), self.position[:, None], axis=1)[:, 0]
         own = np.where(self.known, own, np.log(np.finfo(float).tiny))

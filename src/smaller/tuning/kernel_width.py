@@ -6,6 +6,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ..basis import Kernel
+from ..models.base import problem_of
+from ..models.boosted import BoostedModel, best_score
 from ..models.kernel_machines import JFSCL
 
 
@@ -36,7 +38,7 @@ def tune_width(model, X, y, factors=(0.25, 0.5, 1.0, 2.0, 4.0), *, sample_weight
     >>> bool(model.gamma == model.widths_[model.width_scores_.argmax()])
     True
     """
-    if not hasattr(model, "_best_score"):
+    if not isinstance(model, BoostedModel):
         raise ValueError(
             f"tune_width chooses the width of an LRVM or a JFSCL; got {type(model).__name__}. For other models, "
             "compare evidence_ with EvidenceSearch, or scores with scikit-learn's GridSearchCV."
@@ -45,14 +47,14 @@ def tune_width(model, X, y, factors=(0.25, 0.5, 1.0, 2.0, 4.0), *, sample_weight
         raise ValueError(f"tune_width compares cross-validated paths and needs lam='cv'; got lam={model.lam!r}.")
     gated = isinstance(model, JFSCL)
     fresh = clone(model).set_params(**({"gamma": "scale"} if gated else {"basis": Kernel("rbf")}))
-    basis = fresh._labelled_sample(X, y, sample_weight, None)[0].basis
+    basis = problem_of(fresh, X, y, sample_weight).sample.basis
     scale = basis.gamma_ if gated else getattr(basis, "basis_", basis).gamma_
     widths = scale * np.asarray(factors, dtype=np.float64)
     tried = []
     for width in widths:
         here = clone(model).set_params(**({"gamma": width} if gated else {"basis": Kernel("rbf", gamma=width)}))
         tried.append(here.fit(X, y, sample_weight))
-    scores = np.array([here._best_score() for here in tried])
+    scores = np.array([best_score(here) for here in tried])
     best = tried[int(np.argmax(scores))]
     best.widths_, best.width_scores_ = widths, scores
     return best

@@ -8,10 +8,11 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
+from ..models.base import problem_of, warn_if_unconverged
 from ..models.multinomial import SMLR, solver_for
 from ..models.strength_choice import strength_grid
 from ..models.targets import split_sparsely
-from ..objective.posterior import Posterior
+from ..objective.problem import Problem
 from ..solvers import Trail, solve_path
 from ..solvers.canonical import lowered
 from ..solvers.l1.newton_in_passes import null_of
@@ -87,35 +88,35 @@ def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **paramet
     >>> found.n_kept.tolist()
     [0, 1, 2, 4, 4]
     """
-    model = SMLR(**parameters)
-    model._validate_params()
     for name in ("lam", "solver", "warm_start", "random_state"):
         if name in parameters:
             raise ValueError(f"path takes no {name}: it follows lams, with warm starts, by the Newton solver.")
-    _, objective, classes = model._pose(X, y, sample_weight, offset)
-    grid = _grid(objective, lams, eps)
-    trail = _trail(model, objective, grid)
-    model._report(trail.missed(), model.tol)
-    return _collect(objective, classes, grid, trail)
+    model = SMLR(**parameters)
+    problem = problem_of(model, X, y, sample_weight, offset)
+    grid = grid_of(problem, lams, eps)
+    trail = trail_of(problem, grid, model.tol, model.max_iter)
+    warn_if_unconverged(model, trail.missed())
+    return collected(problem, grid, trail)
 
 
-def _grid(objective: Posterior, lams, eps: float | None) -> np.ndarray:
+def grid_of(problem: Problem, lams, eps: float | None) -> np.ndarray:
     """Strengths from the data; the null model is fitted only where it is needed."""
+    largest, sample = 0.0, problem.sample
     if isinstance(lams, Integral):
-        unit = objective.with_prior(objective.prior.with_strength(1.0))
+        unit = problem.objective.with_prior(problem.prior.with_strength(1.0))
         largest = unit.largest_strength(null_of(unit))
-    else:
-        largest = 0.0
-    return strength_grid(largest, lams, eps, objective.total < objective.design.d)
+    return strength_grid(largest, lams, eps, sample.total < sample.design.d)
 
 
-def _trail(model, objective: Posterior, grid: np.ndarray) -> Trail:
-    solver, iterations = solver_for(objective, "newton")
-    return solve_path(objective, grid, model.tol, model.max_iter or iterations, solve=solver)
+def trail_of(problem: Problem, grid: np.ndarray, tol: float, max_iter: int | None) -> Trail:
+    """The solutions at each strength."""
+    solver, iterations = solver_for(problem.objective, "newton")
+    return solve_path(problem.objective, grid, tol, max_iter or iterations, solve=solver)
 
 
-def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, trail: Trail) -> Path:
-    unit = objective.with_prior(objective.prior.with_strength(1.0))
+def collected(problem: Problem, grid: np.ndarray, trail: Trail) -> Path:
+    """The solutions at the strengths of the grid as coefficients of the user's columns and classes."""
+    unit, classes = problem.objective.with_prior(problem.prior.with_strength(1.0)), problem.sample.classes
     solution, column, coefs, intercepts, gains = split_sparsely(
         trail.counts, trail.places, trail.values, unit, len(classes), grid
     )
@@ -127,9 +128,7 @@ def _collect(objective: Posterior, classes: np.ndarray, grid: np.ndarray, trail:
     objectives, gaps = lowered(trail.objectives, trail.gaps, gains)
     return Path(
         lams=grid,
-        weights=sparse.csr_array(
-            (coefs[kept, klass][order], column[kept][order], starts), shape=(size, objective.design.d)
-        ),
+        weights=sparse.csr_array((coefs[kept, klass][order], column[kept][order], starts), shape=(size, unit.design.d)),
         intercepts=intercepts,
         objectives=objectives,
         dual_gaps=gaps,

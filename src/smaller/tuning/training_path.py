@@ -9,11 +9,13 @@ from scipy import sparse
 
 from ..design import host
 from ..errors import Status
-from ..models.adaptive import LaplaceRegressor
-from ..models.base import Sample
+from ..models.adaptive import LaplaceRegressor, solve_laplace
+from ..models.base import problem_of, warn_if_unconverged
 from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
 from ..models.strength_choice import strength_grid
+from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..solvers import Solution
 from .cross_validation import SMLRCV
 from .path import Path, path
@@ -52,18 +54,19 @@ def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **
     """
     if "lam" in parameters:
         raise ValueError("laplace_path takes no lam: it follows lams.")
-    model = LaplaceRegressor(**parameters)
-    model._validate_params()
-    sample = model._sample(X, y, sample_weight, offset, model._target)
-    largest = _largest(model, sample) if isinstance(lams, Integral) else 0.0
+    model = LaplaceRegressor(1.0, **parameters)
+    problem = problem_of(model, X, y, sample_weight, offset)
+    learn, sample = model.noise == "learn", problem.sample
+    largest = _largest(problem, learn) if isinstance(lams, Integral) else 0.0
     grid = strength_grid(largest, lams, eps, sample.weight.sum() < sample.design.d)
     solutions: list[Solution] = []
     for lam in grid:
-        solution = model.set_params(lam=float(lam))._solve(sample)
+        at = problem.with_prior(problem.prior.with_strength(float(lam)))
+        solution = solve_laplace(at, learn, model.solver, model.tol, model.max_iter)
         if solution.status is Status.COLLAPSED:
             break
         solutions.append(solution)
-    model._report(solutions, model.tol)
+    warn_if_unconverged(model, solutions)
     return _collect(sample, grid[: len(solutions)], solutions)
 
 
@@ -156,15 +159,15 @@ def strength_of(model) -> float:
     return float(getattr(model, "lam_", getattr(model, "lam", np.nan)))
 
 
-def _largest(model: LaplaceRegressor, sample: Sample) -> float:
+def _largest(problem: Problem, learn: bool) -> float:
     """The strength from which on every weight is 0: max_j |phi_j . (y - b)| / (u_j noise), b the null model's."""
-    s, design = sample.weight, sample.design
-    center = float(s @ sample.y / s.sum()) if design.intercept else 0.0
-    residual = sample.y - center
-    noise = float(s @ residual**2 / s.sum()) if model.noise == "learn" else float(model.noise)
+    y, s, design = problem.sample.Y[:, 0], problem.sample.weight, problem.sample.design
+    center = float(s @ y / s.sum()) if design.intercept else 0.0
+    residual = y - center
+    noise = float(s @ residual**2 / s.sum()) if learn else problem.likelihood.noise
     if noise == 0:
         return 0.0
-    unit = model._scale(sample) / np.sqrt(noise) if model.standardize else 1.0
+    unit = 1.0 if problem.prior.scale is None else problem.prior.scale / np.sqrt(noise)
     pull = design.pull((s * residual)[:, None])[: design.d, 0]
     return float((np.abs(pull) / (noise * unit)).max(initial=0.0))
 

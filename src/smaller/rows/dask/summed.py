@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...design import Design, Moments
-from ...likelihoods import Multinomial
+from ...design import Design
 from ...objective.posterior import FREE_TOLERANCE, Posterior
+from ...objective.sample import Sample
 from ...priors import ElasticNet
-from .block import Task
 from .drawn import DrawnRows
 from .measuring import Moments as SummedMoments
 from .measuring import add, find_gram
@@ -64,42 +64,19 @@ class SummedPoint(NamedTuple):
 
 
 class SummedPosterior(Posterior):
-    """Negative log posterior of a multinomial likelihood with a convex separable prior, summed over blocks of rows.
-
-    Parameters
-    ----------
-    design : Blocks
-    task : Task
-        What the workers are told besides the point.
-    class_weight : ndarray of shape (m,)
-        Total weight of each class.
-    offset : bool
-        Whether there is one.
-    """
+    """Negative log posterior of a multinomial likelihood with a convex separable prior, summed over blocks of rows."""
 
     design: Blocks
+    sample: DaskSample
 
-    def __init__(self, design: Blocks, task: Task, prior: ElasticNet, class_weight: np.ndarray, offset: bool):
-        self.design, self.task, self.prior, self.k = design, task, prior, task.k
-        self.likelihood = Multinomial(task.reference)
-        self.class_weight, self.offset = class_weight, (np.zeros(0) if offset else None)
-        self.reached: list[Any] = []  # the last point, for whoever has to go on from it
-        self.l1, self.l2 = prior.strengths(design.d, self.k, int(design.intercept))
+    def _set(self, sample: DaskSample, likelihood, prior: ElasticNet) -> None:  # type: ignore[override]
+        super()._set(sample, likelihood, prior)
+        self.task, self.class_weight, self.reached = sample.task, sample.class_weight, sample.reached
 
     @property
     def passes(self) -> int:
         """How often the data were read."""
         return self.design.passes.count
-
-    @cached_property
-    def total(self) -> float:
-        """Sum of the weights."""
-        return self.design.found.total
-
-    @cached_property
-    def moments(self) -> Moments:
-        """Of every column of the design."""
-        return self.design.moments(np.array([self.total]))
 
     # -- The intercept belongs to centred columns on the way, and to the user's at the end.
 
@@ -125,13 +102,10 @@ class SummedPosterior(Posterior):
             W[-1] = logs[1:] - logs[0] if self.k == 1 else logs[: self.k] - (logs[-1] if self.task.reference else 0.0)
         return W
 
-    @cached_property
+    @property
     def drawn(self) -> DrawnRows | None:
         """The few rows that came to the client when the columns were measured; None if there were too few."""
-        found, m = self.design.found.drawn, len(self.class_weight)
-        if not found:
-            return None
-        return DrawnRows(found, self.total, self.design.center, self.design.intercept, m, self.k)
+        return self.sample.drawn
 
     # -- One pass
 
@@ -204,17 +178,12 @@ class SummedPosterior(Posterior):
         """Z^T diag(s) (P M - Y) in the columns of the objective, from Z^T diag(s) (P - Y)."""
         if move is None:
             return G
-        Y = self._class_sums
+        Y = self.sample.class_sums
         if self.k == 1:
             full = np.column_stack([-G[:, 0], G[:, 0]])
             return ((full + Y) @ move - Y)[:, 1:]
         full = np.column_stack([G, -G.sum(axis=1)]) if self.task.reference else G
         return ((full + Y) @ move - Y)[:, : self.k]
-
-    @cached_property
-    def _class_sums(self) -> np.ndarray:
-        """Z^T diag(s) Y over all classes, of centred columns."""
-        return self.design.found.by_class - np.outer(self.design.center, self.class_weight)
 
     def _shrinkages(self, G: np.ndarray) -> set[float]:
         d = self.design.d
@@ -259,3 +228,39 @@ class SummedPosterior(Posterior):
         else:
             order = np.arange(len(klass))
         return point.sums.loss, H[np.ix_(order, order)] + np.diag(self.l2.T[active.T])  # type: ignore[index]
+
+
+@dataclass(frozen=True, eq=False)
+class DaskSample(Sample):
+    """Training data whose rows stay where they are; `weight` is the sum of their weights, `offset` a mark.
+
+    Attributes
+    ----------
+    task : Task
+        What the workers are told besides the point.
+    class_weight : ndarray of shape (m,)
+        Total weight of each class.
+    """
+
+    posterior: ClassVar[Any] = SummedPosterior
+    task: Any = None
+    class_weight: Any = None
+    reached: list = field(init=False, default_factory=list)  # the last objective and point, to go on from
+
+    @cached_property
+    def k(self) -> int:
+        """Columns of scores."""
+        return self.task.k
+
+    @cached_property
+    def drawn(self) -> DrawnRows | None:
+        """The few rows that came to the client when the columns were measured; None if there were too few."""
+        design: Any = self.design
+        found, m = design.found.drawn, len(self.class_weight)
+        return DrawnRows(found, self.total, design.center, design.intercept, m, self.k) if found else None
+
+    @cached_property
+    def class_sums(self) -> np.ndarray:
+        """Z^T diag(s) Y over all classes, of centred columns."""
+        design: Any = self.design
+        return design.found.by_class - np.outer(design.center, self.class_weight)

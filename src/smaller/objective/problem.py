@@ -1,0 +1,28 @@
+"""A problem: data, likelihood and prior; its objective is the negative log posterior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from .posterior import Posterior
+from .sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a model asks a solver: data, a likelihood of scores and a prior of weights."""
+
+    sample: Sample
+    likelihood: Any
+    prior: Any
+
+    def with_prior(self, prior) -> Problem:
+        """The same data under another prior."""
+        return replace(self, prior=prior)
+
+    @cached_property
+    def objective(self) -> Posterior:
+        """The negative log posterior, evaluated where the rows are."""
+        return (self.sample.posterior or Posterior).of(self.sample, self.likelihood, self.prior)
