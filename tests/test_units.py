@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from smaller import JeffreysRegressor, LaplaceRegressor, TypeIRegressor
+from smaller import JeffreysRegressor, LaplaceRegressor, RVMRegressor, TypeIIRegressor, TypeIRegressor
 from smaller.priors import Power, Student
 
 pytestmark = pytest.mark.filterwarnings(
@@ -16,6 +16,8 @@ pytestmark = pytest.mark.filterwarnings(
 
 SAME = 1e-6
 SCALES = [1e-8, 1e-4, 1e4, 1e8]
+EXTREMES = [1e-150, 1e-100, 1e100, 1e150]
+ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 
 
 class Entry(NamedTuple):
@@ -55,17 +57,26 @@ REGRESSORS = [
     Entry(JeffreysRegressor()),
     Entry(JeffreysRegressor(fit_intercept=False)),
     Entry(JeffreysRegressor(noise=0.2), {"noise": (2, 0)}),
-    # Type II models and relevance vector machines: here.
+    *(Entry(TypeIIRegressor(algorithm)) for algorithm in ALGORITHMS),
+    *(Entry(TypeIIRegressor(algorithm, noise=0.2), {"noise": (2, 0)}) for algorithm in ALGORITHMS),
+    Entry(RVMRegressor("linear")),
+    Entry(RVMRegressor("linear", algorithm="original")),
+    Entry(RVMRegressor("linear", noise=0.2), {"noise": (2, 0)}),
+    Entry(RVMRegressor("linear", algorithm="original", noise=0.2), {"noise": (2, 0)}),
 ]
+EVIDENCE = [entry for entry in REGRESSORS if hasattr(entry.model, "algorithm")]
 every = pytest.mark.parametrize("entry", REGRESSORS, ids=lambda entry: repr(entry.model))
+each_of_evidence = pytest.mark.parametrize("entry", EVIDENCE, ids=lambda entry: repr(entry.model))
 
 
-def problem(n, p, seed=1):
+def problem(n, p, k=None, seed=1):
+    """Inputs, targets (n,) or (n, k), and five further inputs."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p)) + rng.standard_normal(p)
-    w = np.zeros(p)
-    w[:4] = 2, -1, 0.5, 1
-    return X, 1 + X @ w + 0.4 * rng.standard_normal(n), rng.standard_normal((5, p))
+    w = np.zeros(p if k is None else (p, k))
+    w.T[..., :4] = 2, -1, 0.5, 1
+    y = 1 + X @ w
+    return X, y + 0.4 * rng.standard_normal(y.shape), rng.standard_normal((5, p))
 
 
 def assert_same(found, expected, new, s, t):
@@ -133,3 +144,62 @@ def test_numbers_that_cannot_be_squared_are_refused(model):
             model.fit(X * factor, y)
         with pytest.raises(ValueError, match="variances overflow or vanish"):
             model.fit(X * np.sqrt(factor), y / np.sqrt(factor))
+
+
+# -- models of the evidence
+
+
+@each_of_evidence
+def test_the_evidence_is_a_density_of_the_targets(entry):
+    X, y, _ = problem(60, 12)
+    expected = entry.in_units().fit(X, y).evidence_
+    for s in SCALES + EXTREMES:
+        found = entry.in_units(s).fit(X, y * s).evidence_ + (len(y) - 1) * np.log(s)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model", [TypeIIRegressor("fast"), TypeIIRegressor("mackay"), RVMRegressor("linear")], ids=repr
+)
+def test_several_targets_in_other_units(model):
+    X, Y, new = problem(30, 8, 3)
+    expected = clone(model).fit(X, Y)
+    for s in SCALES + EXTREMES:
+        assert_same(clone(model).fit(X, Y * s), expected, new, s, 1.0)
+
+
+def test_targets_of_a_kernel_machine_in_other_units():
+    X = np.random.default_rng(0).uniform(-5, 5, (60, 1))
+    y = np.sinc(X[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
+    expected = RVMRegressor().fit(X, y)
+    for s in SCALES + EXTREMES:
+        assert_same(RVMRegressor().fit(X, y * s), expected, X, s, 1.0)
+
+
+@each_of_evidence
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_columns_and_targets_that_say_nothing(entry, scale):
+    """Constant, zero and repeated columns, and constant targets: no overflow, no division by zero."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((20, 4))
+    X = np.column_stack([A, A[:, 0], 2 * A[:, 1], np.full(20, 0.1), np.zeros(20)])
+    y = A[:, 0] - A[:, 1] + 0.1 * rng.standard_normal(20)
+    assert np.isfinite(entry.in_units(0.2).fit(X, y).predict(X)).all()
+    if entry.units:
+        return
+    for target in (np.full(20, 0.1), np.zeros(20), np.full(20, scale)):
+        constant = entry.in_units().fit(X * scale, target)
+        assert len(constant.support_) == 0
+        assert_allclose(constant.predict(X * scale), target)
+
+
+@each_of_evidence
+def test_what_no_number_can_hold_is_refused(entry):
+    """Weights of 1e300 have variances beyond the largest number; a noise of 1e-8 is lost in the targets' rounding."""
+    X, y, _ = problem(60, 12)
+    if entry.units:
+        with pytest.raises(ValueError, match="rounding"):
+            entry.in_units(1e-4).fit(X, 1e30 * y)
+    else:
+        with pytest.raises(ValueError, match="variances"):
+            entry.in_units().fit(1e-150 * X, 1e150 * y)

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from . import judges
+from .samples import at_home
 
 
 def _dense(values):
+    values = at_home(values)
     return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
 
 
@@ -31,8 +33,11 @@ def _agreeing(Phi, X, s, row, centre=0.0):
 
 
 def _kept_rows(data):
-    """The user's rows of positive weight, as an array or a sparse matrix of the same precision."""
+    """The user's rows of positive weight, of the same precision and in the same place; of a table, its array."""
     X = data.X.to_numpy() if hasattr(data.X, "to_numpy") else data.X
+    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
+        xp = X.__array_namespace__()
+        return xp.take(X, xp.asarray(data.kept, device=X.device), axis=0)
     return X[data.kept]
 
 
@@ -43,7 +48,7 @@ def _class_weighted(data, given):
 
 def _sane(model, data):
     """Probabilities are finite and sum to 1."""
-    P = np.asarray(model.predict_proba(data.X, data.offset))
+    P = np.asarray(at_home(model.predict_proba(data.X, data.offset)))
     return [] if np.isfinite(P).all() and np.allclose(P.sum(axis=1), 1.0) else ["probabilities do not sum to 1"]
 
 
@@ -149,8 +154,8 @@ def jeffreys(model, row, data, given):
 def evidence(model, row, data, given):
     """TypeIIRegressor and RVMRegressor: log evidence of the variances and the noise, and violation over all columns."""
     y, Phi = _posed(row, data, model.basis_)
-    gamma, noise, intercept = np.asarray(model.gamma_), model.noise_, row["fit_intercept"]
-    known = Phi, _dense(model.coef_), model.intercept_, y, data.s
+    gamma, noise, intercept = _dense(model.gamma_), model.noise_, row["fit_intercept"]
+    known = Phi, _dense(model.coef_), at_home(model.intercept_), y, data.s
     value, least = judges.log_evidence(Phi, y, data.s, gamma, noise, intercept)
     blur = judges.evidence_rounding(*known, noise)
     told = judges.compare("evidence_", model.evidence_, value, data.s, blur)
@@ -206,7 +211,7 @@ def type_one(model, row, data, given):
 
 def finite(model, row, data, given):
     """Predictions, error bars and the objective are numbers."""
-    mean, std = model.predict(data.X, return_std=True)
+    mean, std = (at_home(each) for each in model.predict(data.X, return_std=True))
     good = np.isfinite(mean).all() and np.isfinite(std).all() and np.isfinite(model.objective_)
     return [] if good else [f"a prediction, its error bar or the objective {model.objective_} is not finite"]
 
@@ -311,7 +316,7 @@ def relevance(model, row, data, given):
     """RVMClassifier: minus the Laplace evidence at the mode, the slopes in the variances, and that it is the mode."""
     s, m, eye = _class_weighted(data, given), row["classes"], np.eye(row["classes"])[data.target]
     Phi, W = _columns(row, data, s, model.basis_), _dense(model.coef_)
-    b, gamma = np.asarray(model.intercept_), np.asarray(model.gamma_).reshape(W.shape)
+    b, gamma = _dense(model.intercept_), _dense(model.gamma_).reshape(W.shape)
     shift = np.zeros((1, m)) if data.shift is None else data.shift
     if m == 2:
         parts = [(eye[:, [1]], shift[:, [1]] - shift[:, [0]], slice(None))]

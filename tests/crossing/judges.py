@@ -524,10 +524,13 @@ def spanned(A, gamma, noise):
     """Orthonormal columns that span those of a model above their prior's, and log|I + Gamma A^T A / noise|.
 
     The model's columns are A sqrt(gamma / noise) above a unit matrix. Householder's method with pivoting, large rows
-    first, leaves each column an error relative to itself; a singular value decomposition would leave all of them one
-    relative to the largest.
+    first, leaves each row and each column an error relative to itself; a singular value decomposition would leave all
+    of them one relative to the largest.
     """
-    Q, R, _ = qr(np.vstack([A * np.sqrt(gamma / noise), np.eye(len(gamma))]), mode="economic", pivoting=True)
+    B = np.vstack([A * np.sqrt(gamma / noise), np.eye(len(gamma))])
+    order = np.argsort(-np.abs(B).max(axis=1, initial=0.0), kind="stable")
+    Q = np.empty_like(B)
+    Q[order], R, _ = qr(B[order], mode="economic", pivoting=True)
     return Q, 2 * float(np.log(np.abs(R.diagonal())).sum())
 
 

@@ -2,6 +2,7 @@
 
 import tempfile
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 
 import numpy as np
 from scipy import sparse
@@ -20,6 +21,8 @@ OPTIONS = {
     "targets",
 }
 SHAPES = {"tall": (70, 5), "wide": (24, 40), "tiny": (6, 2)}
+# Without NumPy 2 array-api-strict cannot move arrays between its devices.
+STRICT = find_spec("array_api_strict") is not None and np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 PER_CLASS = 3  # samples of each class, at least
 
 
@@ -163,9 +166,18 @@ def _dask(X, seed):
 
 
 def _strict(X, seed):
+    """On a device whose arrays NumPy cannot read, as those of a GPU."""
     import array_api_strict
 
-    return array_api_strict.asarray(X)
+    return array_api_strict.asarray(X, device=array_api_strict.Device("device1"))
+
+
+def at_home(values):
+    """NumPy's array of one on a device; anything else as it is."""
+    if isinstance(values, np.ndarray | np.generic) or not hasattr(values, "__array_namespace__"):
+        return values
+    xp = values.__array_namespace__()
+    return np.asarray(xp.asarray(values, device=xp.Device("CPU_DEVICE")))
 
 
 def _like(X, values):

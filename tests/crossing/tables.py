@@ -75,6 +75,7 @@ def refuse(*rules):
 
 SMLR_RULES = refuse(no_precomputed_tables, no_dask_kernels, large)
 WITH_DASK = {"layout": [*LAYOUTS, "dask"]}
+WITH_DEVICE = {"layout": [*LAYOUTS, "strict"]}
 
 TABLES = [
     Table(
@@ -163,6 +164,7 @@ TABLES = [
         "TypeIIRegressor",
         {
             **REAL,
+            **WITH_DEVICE,
             "targets": [1, 3],
             "basis": BASES,
             "algorithm": ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
@@ -177,6 +179,7 @@ TABLES = [
         "RVMRegressor",
         {
             **REAL,
+            **WITH_DEVICE,
             "targets": [1, 3],
             "basis": BASES,
             "algorithm": ["fast", "original"],
@@ -204,6 +207,7 @@ TABLES = [
         "RVMClassifier",
         {
             **LABELLED,
+            **WITH_DEVICE,
             "basis": BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
