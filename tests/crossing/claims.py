@@ -41,10 +41,13 @@ def _softmax_problem(row, data, given, lam, l2, basis=None):
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) if row["standardize"] else np.ones(Phi.shape[1])
     factor = 1.0 if given["penalty_factor"] is None else given["penalty_factor"]
     reference = row["parametrization"] == "reference" and row["classes"] > 2
-    return judges.Softmax(
+    problem = judges.Softmax(
         Phi, data.target, row["classes"], s, data.shift, lam * factor * unit, l2 * factor * unit**2,
         row["fit_intercept"], reference,
     )  # fmt: skip
+    if row["layout"] not in ("float32", "csr32"):  # whose columns are the basis' own
+        problem.blur = judges.column_rounding(data.plain, s, row["basis"], Phi)
+    return problem
 
 
 def _scored(coef, intercept, problem):

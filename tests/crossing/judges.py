@@ -44,6 +44,20 @@ def columns(X, s, basis):
     return (gamma * X @ centres.T + 1.0) ** 3
 
 
+def column_rounding(X, s, basis, Phi):
+    """By how much rounding may change the entries of a radial kernel's columns, (n, d); 0 of other columns.
+
+    A squared distance may be computed as |x|^2 + |c|^2 - 2 x.c, which is known to some units in the last place of the
+    terms, and a kernel value exp(-gamma distance^2) to gamma times that.
+    """
+    if basis != "rbf":
+        return np.zeros_like(Phi)
+    mean = s @ X / s.sum()
+    variance = (s @ (X - mean) ** 2).sum() / s.sum()
+    size = (X**2).sum(axis=1)[:, None] + (np.unique(X, axis=0) ** 2).sum(axis=1)
+    return 4 * np.finfo(float).eps * Phi * (size / variance if variance > 0 else 0.0)
+
+
 def standardized(X, s, sparse):
     """Inputs in units of their standard deviations, about their means unless they are sparse."""
     mean = s @ X / s.sum()
@@ -84,6 +98,7 @@ class Softmax:
         self.shift = np.zeros((len(codes), m)) if shift is None else shift
         k, d = len(self.scored), Phi.shape[1]
         self.l1, self.l2 = np.broadcast_to(l1, (k, d)), np.broadcast_to(l2, (k, d))
+        self.blur = np.zeros_like(Phi)  # by how much rounding may change the columns
 
     def scores(self, W, b):
         F = self.shift.copy()
@@ -232,14 +247,17 @@ class Softmax:
         """e, (n, m)."""
         size = np.abs(self.shift)
         size[:, self.scored] += np.abs(self.Phi) @ np.abs(W).T + np.abs(b)
-        return 8 * np.finfo(float).eps * size
+        error = 8 * np.finfo(float).eps * size
+        error[:, self.scored] += self.blur @ np.abs(W).T
+        return error
 
     def gradient_rounding(self, W, b, centre):
         """E, what the rounding of the scores makes of the gradient in the weights of columns about a centre."""
-        P = self.residual(self.scores(W, b)) + self.Y
-        return (self.s[:, None] * P * (1 - P) * self.score_rounding(W, b))[:, self.scored].T @ np.abs(
-            self.Phi - centre
-        )
+        R = self.residual(self.scores(W, b))
+        P = R + self.Y
+        error = (self.s[:, None] * P * (1 - P) * self.score_rounding(W, b))[:, self.scored]
+        moved = error.T @ np.abs(self.Phi - centre)
+        return moved + (self.s[:, None] * np.abs(R))[:, self.scored].T @ self.blur
 
     def lower_bound(self, W, b):
         """A value that the objective cannot fall below, from the weights with the free ones at their optimum."""

@@ -220,7 +220,7 @@ def _sharpness(columns: Columns, gamma: np.ndarray, a2: float) -> np.ndarray:
 
 
 def _sharpness_of(columns: Columns, block: np.ndarray, gamma: np.ndarray, a2: float, reduced: _Reduced) -> np.ndarray:
-    """The same of one block; where digits matter, as the least |phi - B x|^2 + |x|^2, which errors of x hardly change."""
+    """The same of a block; where digits matter, as the least |phi - B x|^2 + |x|^2, which errors of x hardly change."""
     kept, factor, narrow, B = reduced
     if narrow and B is None:
         T = np.sqrt(gamma[kept])[:, None] * columns.products(kept, block)
