@@ -331,7 +331,7 @@ class Softmax:
             g = np.append(G[active] + self.l1[active] * sign, self.slope(R)[1] if self.intercept else [])
             ridge = np.append(self.l2[active], np.zeros(len(b) if self.intercept else 0))
             H = self._curvature(R, A) + np.diag(ridge)
-            unit = np.sqrt(np.maximum(np.diag(H), 1e-300))
+            unit = np.sqrt(np.maximum(np.diag(H), 1e-200))  # so that a step, g / unit^2, does not overflow
             lower, moved = self._damped(W, b, value, active, sign, g / unit, H / np.outer(unit, unit), unit, damping)
             if moved is None:
                 break

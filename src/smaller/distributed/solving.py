@@ -191,7 +191,7 @@ class _Newton:
             flat = (rows, np.concatenate([klass, np.arange(o.k)]))
         else:
             H = H[: len(feature), : len(feature)]  # type: ignore[index]
-        H = H + np.diag(o.l2[flat] + LEAST * o.largest_curvature(flat[0]))
+        H = H + np.diag(o.l2[flat] + LEAST * o.largest_curvature(flat[0]))  # type: ignore[operator]
         target = point.W.copy()
         model = H, point.G[flat], point.W[flat], o.l1[flat], o.scale[flat]
         target[flat] = quadratic_minimum(*model, 0.01 * point.violation)
