@@ -302,7 +302,9 @@ def dual_space(model, row, data, given):
     size = (
         np.abs(Phi) @ np.abs(W.T) + np.abs(model.intercept_) + (0.0 if data.shift is None else np.abs(data.shift).max())
     )
-    blur = 16 * np.finfo(float).eps * float(s @ size.max(axis=1))
+    if row["layout"] not in ("float32", "csr32"):  # whose columns are the basis' own
+        loss.blur = judges.column_rounding(data.plain, s, row["basis"], Phi)
+    blur = 16 * np.finfo(float).eps * float(s @ size.max(axis=1)) + loss.value_rounding(W, model.intercept_)
     told = judges.compare("objective_", model.objective_, value, s, blur)
     if not np.array_equal(W != 0, gamma != 0):
         told.append("weights and variances do not vanish together")
