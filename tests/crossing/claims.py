@@ -61,10 +61,13 @@ def _softmax_problem(row, data, given, lam, l2, basis=None):
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) if row["standardize"] else np.ones(Phi.shape[1])
     factor = 1.0 if given["penalty_factor"] is None else given["penalty_factor"]
     reference = row["parametrization"] == "reference" and row["classes"] > 2
-    return judges.Softmax(
+    problem = judges.Softmax(
         Phi, data.target, row["classes"], s, data.shift, lam * factor * unit, l2 * factor * unit**2,
         row["fit_intercept"], reference,
     )  # fmt: skip
+    if basis is None and row["basis"] == "rbf":  # the model's own columns are not known
+        problem.blur += judges.column_rounding(data.plain, s, row["basis"], np.finfo(float).eps)
+    return problem
 
 
 def _scored(coef, intercept, problem):
@@ -354,7 +357,7 @@ def dual_space(model, row, data, given):
     size = (
         np.abs(Phi) @ np.abs(W.T) + np.abs(model.intercept_) + (0.0 if data.shift is None else np.abs(data.shift).max())
     )
-    blur = 16 * np.finfo(float).eps * float(s @ size.max(axis=1))
+    blur = 16 * np.finfo(float).eps * float(s @ size.max(axis=1)) + loss.value_rounding(W, model.intercept_)
     told = judges.compare("objective_", model.objective_, value, s, blur)
     if not np.array_equal(W != 0, gamma != 0):
         told.append("weights and variances do not vanish together")

@@ -110,6 +110,7 @@ class Softmax:
         self.shift = np.zeros((len(codes), m)) if shift is None else shift
         k, d = len(self.scored), Phi.shape[1]
         self.l1, self.l2 = np.broadcast_to(l1, (k, d)), np.broadcast_to(l2, (k, d))
+        self.blur = np.zeros_like(Phi)  # by how much rounding may change the columns
 
     def scores(self, W, b):
         F = self.shift.copy()
@@ -258,12 +259,17 @@ class Softmax:
         """e, (n, m)."""
         size = np.abs(self.shift)
         size[:, self.scored] += np.abs(self.Phi) @ np.abs(W).T + np.abs(b)
-        return 8 * np.finfo(float).eps * size
+        error = 8 * np.finfo(float).eps * size
+        error[:, self.scored] += self.blur @ np.abs(W).T
+        return error
 
     def gradient_rounding(self, W, b, centre):
         """E, what the rounding of the scores makes of the gradient in the weights of columns about a centre."""
-        P = self.residual(self.scores(W, b)) + self.Y
-        return (self.s[:, None] * P * (1 - P) * self.score_rounding(W, b))[:, self.scored].T @ np.abs(self.Phi - centre)
+        R = self.residual(self.scores(W, b))
+        P = R + self.Y
+        error = (self.s[:, None] * P * (1 - P) * self.score_rounding(W, b))[:, self.scored]
+        moved = error.T @ np.abs(self.Phi - centre)
+        return moved + (self.s[:, None] * np.abs(R))[:, self.scored].T @ self.blur
 
     def lower_bound(self, W, b):
         """A value that the objective cannot fall below, from the weights with the free ones at their optimum."""
@@ -337,7 +343,7 @@ class Softmax:
             g = np.append(G[active] + self.l1[active] * sign, self.slope(R)[1] if self.intercept else [])
             ridge = np.append(self.l2[active], np.zeros(len(b) if self.intercept else 0))
             H = self._curvature(R, A) + np.diag(ridge)
-            unit = np.sqrt(np.maximum(np.diag(H), 1e-300))
+            unit = np.sqrt(np.maximum(np.diag(H), 1e-200))  # so that a step, g / unit^2, does not overflow
             lower, moved = self._damped(W, b, value, active, sign, g / unit, H / np.outer(unit, unit), unit, damping)
             if moved is None:
                 break

@@ -29,12 +29,13 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
     history = History(objective)
     point = objective.at(W)
     history.note(point)
-    every = np.arange(objective.shape[0])
+    every, near = np.arange(objective.shape[0]), tol
     for _ in range(max_iter):
-        if point.violation <= tol:
+        if point.violation <= near:
             point = confirm(objective, settle(objective, point.W, min(tol, EXACT), point.F), tol)
             if point.gap <= tol:
                 break
+            near = 0.1 * point.violation  # free weights that cannot be fitted are not tried at every step
         moved = step(objective, point, every)
         if moved is None:
             point = confirm(objective, settle(objective, point.W, tol, point.F), tol)
