@@ -29,7 +29,7 @@ from ...objective.posterior import Posterior
 from ...priors import InUnits, Laplace, degree, is_laplace
 from ..l1.newton import newton
 from ..solution import Solution, Step
-from ..type2.fixed_point import ZERO, Problem
+from ..type2.fixed_point import ZERO, UnitProblem
 from ..type2.sequential import FLOOR, in_data_units, solution
 from .row_lasso import RowLasso
 
@@ -79,7 +79,7 @@ class TypeOne:
     """
 
     def __init__(self, evidence: Evidence, prior: Any, lam: float | None):
-        self.problem = Problem(evidence, prior)
+        self.problem = UnitProblem(evidence, prior)
         self.Phi, self.T, self.k = self.problem.Phi, self.problem.T, evidence.k
         self.prior, self.lam, self.n = prior, lam, degrees(evidence)
         self.laplace = is_laplace(prior)

@@ -58,8 +58,8 @@ class State(NamedTuple):
         return (self.mean**2).mean(axis=1)
 
 
-class Problem:
-    """The columns at hand, and the state at any variances of them."""
+class UnitProblem:
+    """Columns of length 1 and targets of mean square 1, with the state of a model at any variances of its weights."""
 
     def __init__(self, evidence: Evidence, prior: Any):
         self.evidence, self.prior = evidence, prior
@@ -198,12 +198,12 @@ class Problem:
 # The rules: new variances of the columns from the state.
 
 
-def em(problem: Problem, state: State) -> np.ndarray:
+def em(problem: UnitProblem, state: State) -> np.ndarray:
     """gamma = 1 / h'(mu^2 + Sigma_jj): mu^2 + Sigma_jj for f = 0."""
     return 1 / problem.prior.slope(state.square + state.gamma * (1 - state.determined))
 
 
-def mackay(problem: Problem, state: State) -> np.ndarray:
+def mackay(problem: UnitProblem, state: State) -> np.ndarray:
     """gamma = mu^2 / (1 - Sigma_jj / gamma + gamma f'(gamma)): with f = 0, the original relevance vector machine's.
 
     A decreasing f may leave nothing to divide by: such a column takes EM's step, which has the same fixed points.
@@ -214,7 +214,7 @@ def mackay(problem: Problem, state: State) -> np.ndarray:
     return np.where(wanted > 0, state.square / np.where(wanted > 0, wanted, 1.0), em(problem, state))
 
 
-def reweighted_l2(problem: Problem, state: State) -> np.ndarray:
+def reweighted_l2(problem: UnitProblem, state: State) -> np.ndarray:
     """The least mu^2 / gamma + z gamma + f(gamma), z held: |mu| / sqrt(z) for f = 0."""
     z = state.determined / state.gamma
     if not problem.free:
@@ -227,7 +227,7 @@ def reweighted_l2(problem: Problem, state: State) -> np.ndarray:
     return np.exp((low + high) / 2)
 
 
-RULES: dict[str, Callable[[Problem, State], np.ndarray]] = {
+RULES: dict[str, Callable[[UnitProblem, State], np.ndarray]] = {
     "em": em,
     "mackay": mackay,
     "reweighted-l2": reweighted_l2,
@@ -257,7 +257,7 @@ def type_two(
     """Iterate a rule from all columns to stationarity; steps are lengthened while the objective falls."""
     began = time.perf_counter()
     history: list[Step] = []
-    problem = Problem(evidence, Jeffreys() if prior is None else prior)
+    problem = UnitProblem(evidence, Jeffreys() if prior is None else prior)
     floor = FLOOR * evidence.variance if noise is None else 0.0
     state, length = _start(problem, noise), 1.0
     for _ in range(max_iter):
@@ -285,7 +285,7 @@ def idle(history: list[Step]) -> bool:
     return bool(now.support >= then.support and then.objective - now.objective <= rounding)
 
 
-def _violation(problem: Problem, state: State, floor: float, tol: float) -> tuple[float, Wanted | None]:
+def _violation(problem: UnitProblem, state: State, floor: float, tol: float) -> tuple[float, Wanted | None]:
     """The largest slope in the model; where that is at most tol, also what columns outside promise, and which do."""
     inside = float(np.abs(problem.slopes(state, floor)).max(initial=0.0))
     if inside > tol or not problem.sparse:
@@ -302,7 +302,7 @@ def _violation(problem: Problem, state: State, floor: float, tol: float) -> tupl
     return total, (best, CAUTIOUS * (q2[best] / z[best] - 1) / z[best])
 
 
-def _readmitted(problem: Problem, state: State, learn: bool, rows: np.ndarray, gamma: np.ndarray) -> State:
+def _readmitted(problem: UnitProblem, state: State, learn: bool, rows: np.ndarray, gamma: np.ndarray) -> State:
     """With columns that were left out; many at once may overshoot, so their variances shrink until nothing is lost."""
     every = np.append(state.rows, rows)
     order, now = np.argsort(every), problem.objective(state, learn)
@@ -314,7 +314,7 @@ def _readmitted(problem: Problem, state: State, learn: bool, rows: np.ndarray, g
     return found
 
 
-def _ended(problem: Problem, state: State, floor: float, history: list, tol: float) -> Solution:
+def _ended(problem: UnitProblem, state: State, floor: float, history: list, tol: float) -> Solution:
     """Told in the units of the data; a model with a prior of the variances is judged by its own objective."""
     final = solution(problem.evidence, problem.fit(state), floor, history, tol, True)
     if not problem.free:
@@ -331,7 +331,7 @@ def _judged(final: Solution, violation: float, tol: float, objective: float) -> 
     return final._replace(violation=violation, status=status, objective=objective)
 
 
-def _start(problem: Problem, noise: float | None) -> State:
+def _start(problem: UnitProblem, noise: float | None) -> State:
     """Equal variances that together explain the targets; a tenth of them is noise."""
     evidence, d = problem.evidence, len(problem.rows)
     size = max(evidence.yy / evidence.k, np.finfo(float).tiny)
@@ -342,7 +342,7 @@ def _start(problem: Problem, noise: float | None) -> State:
     return problem.state(np.arange(d), gamma, first)
 
 
-def _advance(problem: Problem, state: State, rule: str, floor: float, length: float) -> tuple[State, float]:
+def _advance(problem: UnitProblem, state: State, rule: str, floor: float, length: float) -> tuple[State, float]:
     """A longer step than the rule's if the objective falls with it, else the rule's, else EM's, which is safe."""
     new = RULES[rule](problem, state)
     noise = max(floor, _noise(problem, state, rule)) if floor > 0 else state.noise
@@ -363,7 +363,7 @@ def _advance(problem: Problem, state: State, rule: str, floor: float, length: fl
     return problem.state(state.rows, gamma, noise), 1.0
 
 
-def _noise(problem: Problem, state: State, rule: str) -> float:
+def _noise(problem: UnitProblem, state: State, rule: str) -> float:
     """1 / h'(E), E the expected squared residual of a sample; MacKay's instead counts what the data leave free."""
     k, total, used = problem.evidence.k, problem.evidence.total, float(state.determined.sum())
     if rule == "mackay" and total - used > 1e-3 * total:
@@ -372,7 +372,7 @@ def _noise(problem: Problem, state: State, rule: str) -> float:
     return float(1 / problem.prior.slope(np.array([expected]))[0])
 
 
-def _prune(problem: Problem, state: State, learn: bool) -> State:
+def _prune(problem: UnitProblem, state: State, learn: bool) -> State:
     """Without the columns that the objective would rather lose, q^2 <= s + f'(0), once data hardly determine them."""
     variance = state.gamma * (1 - state.determined)
     rate = _rates(problem, state)[state.rows]
@@ -392,7 +392,7 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
     """
     began = time.perf_counter()
     history: list[Step] = []
-    problem = Problem(evidence, Jeffreys() if prior is None else prior)
+    problem = UnitProblem(evidence, Jeffreys() if prior is None else prior)
     floor = FLOOR * evidence.variance if noise is None else 0.0
     state = _start(problem, noise)
     every = np.arange(len(problem.rows))
@@ -413,14 +413,14 @@ def reweighted_l1(evidence: Evidence, noise: float | None, tol: float, max_iter:
     return _ended(problem, state, floor, history, tol)
 
 
-def lassoed(problem: Problem, weight: np.ndarray, noise: float, x: np.ndarray) -> State:
+def lassoed(problem: UnitProblem, weight: np.ndarray, noise: float, x: np.ndarray) -> State:
     """The variances gamma_j = |x_j| / w_j of a weighted lasso's solution."""
     size = np.sqrt((x**2).mean(axis=1))
     kept = np.flatnonzero(size)
     return problem.state(kept, size[kept] / weight[kept], noise)
 
 
-def _rates(problem: Problem, state: State) -> np.ndarray:
+def _rates(problem: UnitProblem, state: State) -> np.ndarray:
     """f'(gamma_j) of all columns; those that are out are taken just above 0."""
     if not problem.free:
         return np.zeros(len(problem.rows))

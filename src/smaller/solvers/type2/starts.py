@@ -11,7 +11,7 @@ import numpy as np
 
 from ...objective.evidence import Evidence
 from ...priors import Jeffreys
-from .fixed_point import RULES, Problem, State, lassoed
+from .fixed_point import RULES, State, UnitProblem, lassoed
 from .sequential import Start
 
 WORK = 10**8  # products of a sample, a sample and a column: more than these take seconds
@@ -31,7 +31,7 @@ def abound(evidence: Evidence) -> bool:
 
 def several(evidence: Evidence, noise: float) -> list[Start]:
     """From equal variances by 30 steps of MacKay's rule, by 30 of EM and a few lassos; and by lassos from none."""
-    problem = Problem(evidence, Jeffreys())
+    problem = UnitProblem(evidence, Jeffreys())
     nothing = problem.state(np.empty(0, dtype=int), np.empty(0), noise)
     models = [
         _strongest(problem, "mackay", noise),
@@ -41,7 +41,7 @@ def several(evidence: Evidence, noise: float) -> list[Start]:
     return [(problem.rows[model.rows], 1 / model.gamma, noise) for model in models if len(model.rows)]
 
 
-def _strongest(problem: Problem, rule: str, noise: float) -> State:
+def _strongest(problem: UnitProblem, rule: str, noise: float) -> State:
     """The columns with the largest variances after some steps of a rule on all."""
     evidence, d = problem.evidence, len(problem.rows)
     every, gamma = np.arange(d), np.full(d, max(evidence.yy, np.finfo(float).tiny) / (evidence.k * max(d, 1)))
@@ -53,7 +53,7 @@ def _strongest(problem: Problem, rule: str, noise: float) -> State:
     return problem.state(rows, gamma[rows], noise)
 
 
-def _after_lassos(problem: Problem, state: State, rounds: int) -> State:
+def _after_lassos(problem: UnitProblem, state: State, rounds: int) -> State:
     """After lassos whose weights are those of the evidence's tangent, w_j = sqrt(z_j), while they gain."""
     x = np.zeros((len(problem.rows), problem.evidence.k))
     x[state.rows] = state.mean
