@@ -1,10 +1,12 @@
-// What the objective says at a point: its value, the largest violation of the optimality conditions, and the duality gap.
+// What the objective says at a point: its value, the largest violation of the optimality conditions, and the duality
+// gap.
 //
-// F(W) = loss(Phi W + offset) + sum_t [ l1_t |w_t| + l2_t w_t^2 / 2 ].  A dual point is the residual U of the loss, shrunk
-// by a rho at which rho |G| <= l1 wherever a weight has an L1 penalty and no ridge; its value is a lower bound on F:
+// F(W) = loss(Phi W + offset) + sum_t [ l1_t |w_t| + l2_t w_t^2 / 2 ].  A dual point is the residual U of the loss,
+// shrunk by a rho at which rho |G| <= l1 wherever a weight has an L1 penalty and no ridge; its value is a lower bound
+// on F:
 //     -sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2),      G = Phi^T diag(s) U.
-// Free weights are held where they are: they belong to the known part of the scores. What is left of their gradient, and what
-// rounding may hide of every gradient, counts for moves that change the scores by about one, or double them.
+// Free weights are held where they are: they belong to the known part of the scores. What is left of their gradient,
+// and what rounding may hide of every gradient, counts for moves that change the scores by about one, or double them.
 #pragma once
 #include <limits>
 
@@ -25,8 +27,8 @@ struct Penalty {
     bool free(size_t t) const { return unit[t] == 0.0 && ridge(t) == 0.0; }
 };
 
-// The point that is looked at. `near` are the weights with |G| > l1 or a little below, `support` those that are not 0, and
-// `unsparse` those without an L1 penalty; intercepts aside.
+// The point that is looked at. `near` are the weights with |G| > l1 or a little below, `support` those that are not 0,
+// and `unsparse` those without an L1 penalty; intercepts aside.
 struct Point {
     size_t d;
     const double *W, *F, *G;
@@ -43,7 +45,8 @@ public:
     // `negligible`: a gap is relative to the objective, or to this where the objective is as good as 0.
     Certificate(const Samples& samples, const double* offset, double negligible)
         : P(samples.n * samples.k), U(P.size()), D(samples), offset(offset), negligible(negligible), n(samples.n),
-          k(samples.k), total(samples.measure * samples.measure / sum(samples.s, samples.n)), terms(n), swing(n * k), far(k) {}
+          k(samples.k), total(samples.measure * samples.measure / sum(samples.s, samples.n)), terms(n), swing(n * k),
+          far(k) {}
 
     // Means, residuals and loss of the scores: the first half, which does not need G.
     void read_scores(const double* F) {
@@ -58,7 +61,8 @@ public:
         const double free = violation;
         for (const size_t t : point.near)
             if (point.W[t] == 0.0) note(std::abs(point.G[t]) - prior.l1(t), prior.measure(t));
-        for (const size_t t : point.unsparse) note(std::abs(point.G[t] + prior.ridge(t) * point.W[t]), prior.measure(t));
+        for (const size_t t : point.unsparse)
+            note(std::abs(point.G[t] + prior.ridge(t) * point.W[t]), prior.measure(t));
         for (const size_t t : point.support) {
             const double w = point.W[t], ridge = prior.ridge(t);
             penalty += prior.l1(t) * std::abs(w) + 0.5 * ridge * w * w;
@@ -78,7 +82,8 @@ public:
 
 private:
     static constexpr double COARSE = 1e-2;    // a gap above this does not notice rounding
-    static constexpr double EPSILON = 1e-15;  // what rounding leaves of a sum of products, relative to the lengths of its factors
+    // What rounding leaves of a sum of products, relative to the lengths of its factors.
+    static constexpr double EPSILON = 1e-15;
     const Samples D;
     const double* offset;  // null where there is none
     const double negligible;
@@ -95,8 +100,8 @@ private:
         for (size_t t = inner; t < inner + (D.intercept ? k : 0); ++t) visit(t);
     }
 
-    // How far each score may still move: by about one, or as far as it is from the mean of its class. `far` has the root mean
-    // square of that for each class.
+    // How far each score may still move: by about one, or as far as it is from the mean of its class. `far` has the
+    // root mean square of that for each class.
     void measure_swing(const double* F) {
         const double unit = total / D.measure, all = sum(D.s, n);
         for (size_t l = 0; l < k; ++l) {
@@ -109,7 +114,9 @@ private:
     // What is left of the free weights' gradients, for moves of them that change the scores as far.
     double free_slack(const Point& point, const Penalty& prior) const {
         double slack = 0.0;
-        each_free(point, prior, [&](size_t t) { slack += std::abs(point.G[t]) * far[t % k] * D.measure / prior.measure(t); });
+        each_free(point, prior, [&](size_t t) {
+            slack += std::abs(point.G[t]) * far[t % k] * D.measure / prior.measure(t);
+        });
         return slack;
     }
 
@@ -172,9 +179,9 @@ private:
         return total;
     }
 
-    // What rounding may hide of the gap. The gradient of the loss in a score is known up to the rounding of the residual, and of
-    // the terms of the score times its curvature; the gap, up to the products of these errors, which do not depend on each
-    // other, with the moves of the scores.
+    // What rounding may hide of the gap. The gradient of the loss in a score is known up to the rounding of the
+    // residual, and of the terms of the score times its curvature; the gap, up to the products of these errors, which
+    // do not depend on each other, with the moves of the scores.
     template <class Span>
     double rounding(const Point& point, Span span) {
         std::vector<double> square(k, 0.0);
@@ -182,7 +189,8 @@ private:
         const double all = sum(D.s, n);
         double out = 0.0;
         for (size_t l = 0; l < k; ++l) {
-            const double b = D.intercept ? point.W[point.d * k + l] : 0.0, terms_of_score = std::sqrt(square[l] / all + b * b);
+            const double b = D.intercept ? point.W[point.d * k + l] : 0.0;
+            const double terms_of_score = std::sqrt(square[l] / all + b * b);
             for (size_t i = 0; i < n; ++i) {
                 const size_t at = l * n + i;
                 const double curvature = D.family == GAUSSIAN ? 1.0 : P[at] * (1.0 - P[at]);

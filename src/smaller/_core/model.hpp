@@ -1,5 +1,6 @@
 // The quadratic model of one Newton step for a penalised multinomial (or Gaussian) posterior, on a working set of
-// coordinates (feature, class): means, gradient, curvature weights, and the step d (db of the intercepts) that is sought.
+// coordinates (feature, class): means, gradient, curvature weights, and the step d (db of the intercepts) that is
+// sought.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -46,8 +47,8 @@ struct Model {
 
     Model(const Columns& columns, const Samples& samples, const WorkingSet& set)
         : X(columns), D(samples), A(set), n(samples.n), k(samples.k), gaussian(samples.family == GAUSSIAN),
-          total_s(sum(samples.s, n)), first(k + 1), P(n * k), U(n * k), g(set.size), gb(k), d(set.size), db(k), q(n * k),
-          total_q(k), v(n) {
+          total_s(sum(samples.s, n)), first(k + 1), P(n * k), U(n * k), g(set.size), gb(k), d(set.size), db(k),
+          q(n * k), total_q(k), v(n) {
         for (size_t l = 0, i = 0; l <= k; ++l) {
             while (i < A.size && static_cast<size_t>(A.klass[i]) < l) ++i;
             first[l] = i;
@@ -87,8 +88,8 @@ struct Model {
         return worst;
     }
 
-    // Rows that are wrong with great confidence have next to no curvature, and may ask for steps without end. In a cautious
-    // model theirs is at least a small part of their residual, which no other row notices.
+    // Rows that are wrong with great confidence have next to no curvature, and may ask for steps without end. In a
+    // cautious model theirs is at least a small part of their residual, which no other row notices.
     void curvature_weights(const std::vector<double>& means, bool cautious) {
         const double least = cautious ? WRONG : 0.0;
         for (size_t l = 0; l < k; ++l) {
@@ -105,8 +106,8 @@ struct Model {
         return gaussian ? 0.0 : q[l * n + i] - D.s[i] * p * (1.0 - p);
     }
 
-    // The Cholesky factor of the Hessian in the intercepts, (k, k), with q on its diagonal where asked. Equal shifts of all
-    // classes change nothing, so in the symmetric parametrisation their curvature may be anything positive.
+    // The Cholesky factor of the Hessian in the intercepts, (k, k), with q on its diagonal where asked. Equal shifts of
+    // all classes change nothing, so in the symmetric parametrisation their curvature may be anything positive.
     void factor_intercepts(const std::vector<double>& means, bool with_q, std::vector<double>& corner) {
         corner.assign(k * k, 0.0);
         for (size_t l = 0; l < k; ++l)
@@ -134,7 +135,8 @@ struct Model {
     }
 
 private:
-    static constexpr double SETTLED = 1e-12;  // an intercept's gradient below this, relative to the weights, is rounding
+    // An intercept's gradient below this, relative to the weights, is rounding.
+    static constexpr double SETTLED = 1e-12;
     static constexpr double NEAR = 1e-5;      // a violation above this is far above rounding
     static constexpr double EPSILON = 2e-16;
     static constexpr double WRONG = 0.01;     // of its residual: the least curvature of a row in a cautious model

@@ -61,12 +61,15 @@ private:
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
     static constexpr double NEAR = 1e-5;       // violations above this are far above rounding
     static constexpr double SHORT = 0.25;      // of a step: where no more could be taken, the next model is cautious
-    static constexpr double FORCING = 0.1;     // the sweeps of a step stop at this fraction of the violation it began with
+    // The sweeps of a step stop at this fraction of the violation it began with.
+    static constexpr double FORCING = 0.1;
     static constexpr double IN_GRAM = 0.01;    // the same where sweeps cost next to nothing
     static constexpr double STALE = 0.1;       // of the violation left by a step: its Hessian has served its time
-    static constexpr double REACH = 0.01;      // of the violation: a target below this needs steps with a Hessian of their own
+    // Of the violation: a target below this needs steps with a Hessian of their own.
+    static constexpr double REACH = 0.01;
     static constexpr double FARTHEST = 1e6;    // of an intercept in one step
-    static constexpr double FARTHEST_SCORE = 30.0;  // nats by which a step may exceed the largest score: beyond, rows are certain
+    // Nats by which a step may exceed the largest score: beyond, rows are certain.
+    static constexpr double FARTHEST_SCORE = 30.0;
 
     // The step of the quadratic model and its change of scores. Returns whether a Hessian of earlier means was used.
     bool minimise_model(Outcome& out, double target, bool cautious) {
@@ -89,8 +92,8 @@ private:
         return chord;
     }
 
-    // Backtracking on the objective itself: which part of the (longest sensible) step was taken, 0 where rounding leaves
-    // nothing to gain.
+    // Backtracking on the objective itself: which part of the (longest sensible) step was taken, 0 where rounding
+    // leaves nothing to gain.
     double line_search(double& objective) {
         double slope = M.penalty(1.0) - M.penalty(0.0), size = 0.0;  // size: of the terms that the objective sums
         double largest = 0.0, change = 0.0;
@@ -106,7 +109,8 @@ private:
             size += dot(M.D.s, v.data(), n);
         }
         const double noise = 1e-15 * (std::abs(objective) + size);
-        // Where classes are separable the curvature vanishes, and steps that gain nothing would lose the digits of the scores.
+        // Where classes are separable the curvature vanishes, and steps that gain nothing would lose the digits of the
+        // scores.
         const double farthest = M.gaussian ? change : FARTHEST_SCORE + (-slope > noise ? largest : 0.0);
         const double first = change > farthest ? farthest / change : 1.0;
         for (double step = first; step > 1e-8 * first; step *= 0.5) {
@@ -132,8 +136,8 @@ private:
         M.U.swap(trial_U);
     }
 
-    // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact. Whether any
-    // step was taken.
+    // Newton steps on the intercepts alone, to rounding: a certificate can be read only where they are exact. Whether
+    // any step was taken.
     bool settle_intercepts(double& objective) {
         bool moved = false;
         std::vector<double> v(n), corner;
@@ -150,7 +154,8 @@ private:
             M.factor_intercepts(M.P, false, corner);
             for (size_t l = 0; l < k; ++l) M.db[l] = -M.gb[l];
             solve_factor(corner.data(), k, M.db.data());
-            // Where every row is certain the curvature says nothing, and such a step would lose the digits of the scores.
+            // Where every row is certain the curvature says nothing, and such a step would lose the digits of the
+            // scores.
             for (size_t l = 0; l < k; ++l)
                 if (!(std::abs(M.db[l]) <= FARTHEST)) return moved;
             for (size_t l = 0; l < k; ++l)

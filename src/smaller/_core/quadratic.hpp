@@ -1,8 +1,8 @@
 // A quadratic model with an L1 term and an explicit Hessian:  g.d + d^T H d / 2 + sum_i l1_i |w_i + d_i|.
 //
-// Sweeps over the coordinates come first, with Newton's equations on the non-zero coordinates in between. Where columns are so
-// collinear that this does not end, an active set does: coordinates enter and leave one by one, and the Cholesky factor of
-// those that are in is updated.
+// Sweeps over the coordinates come first, with Newton's equations on the non-zero coordinates in between. Where columns
+// are so collinear that this does not end, an active set does: coordinates enter and leave one by one, and the Cholesky
+// factor of those that are in is updated.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,8 @@ private:
 
     static constexpr int MAX_SWEEPS = 50;
     static constexpr size_t SWEEPS_PER_FACTOR = 8, MAX_REST = 24;  // one sweep for so many rows of the Cholesky factor
-    static constexpr double RIDGE = 1e-11;                         // keeps the factor of collinear columns positive definite
+    // Keeps the factor of collinear columns positive definite.
+    static constexpr double RIDGE = 1e-11;
 
     double weight(size_t c) const { return M.w[c] + M.d[c]; }
 
@@ -70,8 +71,9 @@ private:
         return std::abs(step) * curvature / M.scale[c];
     }
 
-    // Newton's equations on the non-zero coordinates with their signs. Coordinates whose sign would change stop at 0, if
-    // the model falls; otherwise the step is shortened, at the most to where the first sign changes. False if H is singular.
+    // Newton's equations on the non-zero coordinates with their signs. Coordinates whose sign would change stop at 0,
+    // if the model falls; otherwise the step is shortened, at the most to where the first sign changes. False if H is
+    // singular.
     bool solve_on_support() {
         std::vector<size_t> support;
         for (size_t c = 0; c < a; ++c)
@@ -116,7 +118,8 @@ private:
     }
 
     // By how much a step on the support changes the model.
-    double change(const std::vector<size_t>& support, const std::vector<double>& step, const std::vector<double>& w) const {
+    double change(const std::vector<size_t>& support, const std::vector<double>& step,
+                  const std::vector<double>& w) const {
         double total = 0.0;
         for (size_t r = 0; r < support.size(); ++r) {
             const double* row = M.H + support[r] * a;
@@ -128,8 +131,9 @@ private:
         return total;
     }
 
-    // Newton's equations on the non-zero coordinates, up to where the first sign changes: that coordinate leaves. At their
-    // optimum the worst of the others enters (the feature-sign search of Lee et al. 2007). The model falls at every step.
+    // Newton's equations on the non-zero coordinates, up to where the first sign changes: that coordinate leaves. At
+    // their optimum the worst of the others enters (the feature-sign search of Lee et al. 2007). The model falls at
+    // every step.
     int active_set(double tolerance) {
         GrowingCholesky grown(a);
         std::vector<size_t> in;
@@ -139,7 +143,8 @@ private:
         const int most = 3 * static_cast<int>(a) + 50;
         for (int step = 1; step <= most; ++step) {
             move.resize(in.size());
-            for (size_t r = 0; r < in.size(); ++r) move[r] = -M.slope[in[r]] - std::copysign(M.l1[in[r]], weight(in[r]));
+            for (size_t r = 0; r < in.size(); ++r)
+                move[r] = -M.slope[in[r]] - std::copysign(M.l1[in[r]], weight(in[r]));
             grown.solve(move);
             const size_t leaving = advance(in, move);
             if (leaving < in.size()) {
@@ -180,7 +185,8 @@ private:
         size_t leaving = in.size();
         for (size_t r = 0; r < in.size(); ++r) {
             const double w = weight(in[r]);
-            if (M.l1[in[r]] > 0.0 && w * (w + move[r]) < 0.0 && -w / move[r] < length) length = -w / move[r], leaving = r;
+            if (M.l1[in[r]] > 0.0 && w * (w + move[r]) < 0.0 && -w / move[r] < length)
+                length = -w / move[r], leaving = r;
         }
         for (size_t r = 0; r < in.size(); ++r) {
             const size_t c = in[r];

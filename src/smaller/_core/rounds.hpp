@@ -1,5 +1,6 @@
-// The L1 problem solved whole, at one strength or along a path: rounds of a pass over all columns, which finds the weights
-// that are missing and reads the certificate, and of Newton steps on the working set of non-zero and violating weights.
+// The L1 problem solved whole, at one strength or along a path: rounds of a pass over all columns, which finds the
+// weights that are missing and reads the certificate, and of Newton steps on the working set of non-zero and violating
+// weights.
 #pragma once
 #include <chrono>
 
@@ -7,34 +8,9 @@
 #include "gradient_bounds.hpp"
 #include "matrix.hpp"
 #include "newton.hpp"
+#include "rule.hpp"
 
 namespace smaller {
-
-// Weights W and gradient G of the loss are (d + intercept, k) by rows; scores F and offset are (n, k) by columns.
-struct Start {
-    double *W, *F, *G;
-    bool known;  // whether G is the gradient at F
-};
-
-struct Rule {
-    double tol;
-    int max_iter;
-    double screen;  // weights with |G| above this fraction of their l1 join the first working set
-    bool exact;     // whether small problems are solved to rounding
-    size_t room;    // of the violating weights, at least so many join the working set
-};
-
-struct Ending {
-    enum { CONVERGED, MAX_ITER, STALLED } status = MAX_ITER;
-    int iterations = 0, sweeps = 0;
-};
-
-// Of each strength: its end, rows of the history and non-zero weights; and these, one after another.
-struct Account {
-    static constexpr size_t NUMBERS_OF_AN_END = 5, NUMBERS_OF_A_STEP = 5;
-    std::vector<std::int64_t> ends, places;
-    std::vector<double> history, values;
-};
 
 template <class Matrix>
 class Rounds {
@@ -42,10 +18,12 @@ public:
     using Columns = typename Matrix::Columns;
 
     // leads: columns that may enter (null: all); offset: null where there is none.
-    Rounds(const Matrix& matrix, const Samples& samples, const double* offset, const Penalty& penalty, const Start& start,
-           const std::uint8_t* leads, double negligible, const Rule& rule, std::function<void()> poll)
-        : X(matrix), D(samples), offset(offset), prior(penalty), at(start), leads(leads), rule(rule), poll(std::move(poll)),
-          n(samples.n), k(samples.k), inner(matrix.d * k), size((matrix.d + samples.intercept) * k),
+    Rounds(const Matrix& matrix, const Samples& samples, const double* offset, const Penalty& penalty,
+           const Start& start, const std::uint8_t* leads, double negligible, const Rule& rule,
+           std::function<void()> poll)
+        : X(matrix), D(samples), offset(offset), prior(penalty), at(start), leads(leads), rule(rule),
+          poll(std::move(poll)), n(samples.n), k(samples.k), inner(matrix.d * k),
+          size((matrix.d + samples.intercept) * k),
           total_s(sum(samples.s, n)), R(n * k), certificate(samples, offset, negligible), bounds(n, k) {
         for (size_t t = 0; t < inner; ++t) {
             if (at.W[t] != 0.0) support.push_back(t);
@@ -53,8 +31,8 @@ public:
         }
     }
 
-    // From strength to strength: where they decrease, screened by the sequential strong rule of Tibshirani et al. (2012) and
-    // each begun where the last two point; the last is polished. The first is screened as the rule says.
+    // From strength to strength: where they decrease, screened by the sequential strong rule of Tibshirani et al.
+    // (2012) and each begun where the last two point; the last is polished. The first is screened as the rule says.
     Account run(const double* lams, size_t count) {
         const auto screen_at = [&](size_t i) {
             return i == 0 ? rule.screen : lams[i - 1] > lams[i] ? 2.0 - lams[i - 1] / lams[i] : 1.0;
@@ -90,12 +68,15 @@ public:
 private:
     static constexpr double FARTHEST = 2.0;      // times the last step of the strength: so far are weights extrapolated
     static constexpr double SERVES = 2.0;        // steps of a path that a Hessian serves
-    static constexpr double DRIFT = 1e-12;       // of scores that were added up step by step, from those of their weights
+    // Of scores that were added up step by step, from those of their weights.
+    static constexpr double DRIFT = 1e-12;
     static constexpr int STEPS_PER_PASS = 20;    // Newton steps between two passes
     static constexpr double SHARE = 0.1;         // of tol is what the last working set is solved to
-    static constexpr double ROUGHLY = 0.3;       // of the violation is left where the working set is small and will grow
+    // Of the violation is left where the working set is small and will grow.
+    static constexpr double ROUGHLY = 0.3;
     static constexpr double POLISHED = 1e-11;    // the violation that small problems are solved to in the end
-    static constexpr size_t POLISH_WORK = 2'000'000;  // rows times squared support of the largest problem that is polished
+    // Rows times squared support of the largest problem that is polished.
+    static constexpr size_t POLISH_WORK = 2'000'000;
 
     const Matrix X;
     const Samples D;
@@ -134,7 +115,8 @@ private:
         for (;; ++out.iterations) {
             note();
             const bool first = out.iterations == 0;
-            if (gap() <= rule.tol && !(first && screen < 1.0)) {  // a point of a path is not just the last one's weights
+            // A point of a path is not just the last one's weights.
+            if (gap() <= rule.tol && !(first && screen < 1.0)) {
                 out.status = Ending::CONVERGED;
                 if (last_one && rule.exact && polish()) {
                     account.history.resize(account.history.size() - Account::NUMBERS_OF_A_STEP);
@@ -163,8 +145,8 @@ private:
 
     bool along_a_path() const { return begins.size() > 1 || !last_one; }
 
-    // F = Phi W + b + offset of the weights as they are: a certificate is never read from scores that were added up step by
-    // step. Returns how far those were off.
+    // F = Phi W + b + offset of the weights as they are: a certificate is never read from scores that were added up
+    // step by step. Returns how far those were off.
     double refresh() {
         std::vector<double> now(n * k, 0.0);
         std::vector<Term> terms;
@@ -280,8 +262,8 @@ private:
         }
     }
 
-    // The working set, class by class: non-zero weights, those without L1 penalty, the worst violators, and what exceeds the
-    // screen. Says whether it has nothing that the last one did not have.
+    // The working set, class by class: non-zero weights, those without L1 penalty, the worst violators, and what
+    // exceeds the screen. Says whether it has nothing that the last one did not have.
     bool choose(double screen) {
         Places entering;
         const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates exceeds a screen as well
@@ -379,7 +361,8 @@ private:
         support.insert(support.end(), changed.begin(), changed.end());
         std::sort(support.begin(), support.end());
         support.erase(std::unique(support.begin(), support.end()), support.end());
-        support.erase(std::remove_if(support.begin(), support.end(), [&](size_t t) { return at.W[t] == 0.0; }), support.end());
+        const auto is_zero = [&](size_t t) { return at.W[t] == 0.0; };
+        support.erase(std::remove_if(support.begin(), support.end(), is_zero), support.end());
     }
 
     // Small problems are solved to rounding, which costs next to nothing; true if that made the point better.
