@@ -28,9 +28,9 @@ from scipy import sparse
 from smaller import SMLR, datasets, path
 from smaller.basis import Linear
 from smaller.rows.dask.block import Task
-from smaller.rows.dask.measuring import find_moments
+from smaller.rows.dask.block_moments import find_moments
+from smaller.rows.dask.block_sums import evaluate
 from smaller.rows.dask.passes import Passes
-from smaller.rows.dask.sums import evaluate
 
 RESULT = Path(__file__).with_name("results") / "scaling.json"
 PAGE = Path(__file__).parents[1] / "docs" / "scaling.md"

@@ -43,7 +43,7 @@ CONTRIBUTING = Path(__file__).parent.parent / "CONTRIBUTING.md"
 DEFINED_TWICE = {
     "Columns": "smaller.tables.Columns is public; objective.evidence has the weighted columns of a design",
     "Fit": "objective.posterior and objective.evidence each have the state at one point",
-    "Moments": "design.Moments of the columns; rows.dask.measuring adds the sums by class and the drawn rows",
+    "Moments": "design.Moments of the columns; rows.dask.block_moments adds the sums by class and the drawn rows",
     "Moves": "the struct that the boosted lasso kernel fills, and the protocol of what the solver moves on",
     "Point": "objective.posterior has the objective at some weights, solvers.type1.type_one its own state",
     "State": "the local state of a kernel and of two solvers, never imported elsewhere",

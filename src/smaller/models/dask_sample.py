@@ -10,10 +10,10 @@ from scipy import sparse
 
 from ..basis import Linear, Polynomial
 from ..rows.dask.block import Task
+from ..rows.dask.block_moments import Labels, Moments, find_labels, find_moments, join_labels, join_moments
 from ..rows.dask.collections import is_frame, label_blocks, row_blocks
-from ..rows.dask.measuring import Labels, Moments, find_labels, find_moments, join_labels, join_moments
 from ..rows.dask.passes import Passes
-from ..rows.dask.summed import Blocks, DaskSample
+from ..rows.dask.summed_posterior import Blocks, DaskSample
 from .targets import centred_offset, class_weights, encode
 
 DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # at most, for a first guess on the client

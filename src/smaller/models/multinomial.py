@@ -19,7 +19,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
-from ..rows.dask.summed import SummedPosterior
+from ..rows.dask.summed_posterior import SummedPosterior
 from ..rows.device import placed
 from ..solvers import SOLVERS, Solution
 from ..solvers.canonical import lowered

@@ -11,7 +11,7 @@ from .._sklearn import StrOptions
 from ..errors import EmptyModelWarning, Status, choose, warn
 from ..objective.posterior import Posterior
 from ..objective.problem import Problem
-from ..rows.dask.summed import SummedPosterior
+from ..rows.dask.summed_posterior import SummedPosterior
 from ..solvers import Solution
 from ..solvers.l1.integrated import MARGINAL, size
 from ..solvers.l1.newton_in_passes import newton_in_passes, null_of

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ...likelihoods import Multinomial, one_hot
-from .measuring import Draw
+from .block_moments import Draw
 
 
 class DrawnRows:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .block import as_vector, as_weight
+from .block_moments import add
 from .collections import is_frame, row_blocks
-from .measuring import add
 from .passes import Passes
 
 

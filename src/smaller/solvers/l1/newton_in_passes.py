@@ -18,7 +18,7 @@ from ...errors import Status, choose
 from ...objective.posterior import Posterior
 from ...priors import ElasticNet
 from ...rows.dask.drawn import DrawnRows
-from ...rows.dask.summed import SummedPoint, SummedPosterior
+from ...rows.dask.summed_posterior import SummedPoint, SummedPosterior
 from .. import Solution, null_point
 from ..smooth import LEAST
 from ..solution import History

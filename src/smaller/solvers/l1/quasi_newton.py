@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import LinAlgError, solve
 
-from ...rows.dask.summed import SummedPoint, SummedPosterior
+from ...rows.dask.summed_posterior import SummedPoint, SummedPosterior
 from .proximal import accelerated_minimum
 
 MEMORY = 12

@@ -10,7 +10,7 @@ from scipy.special import xlog1py
 
 from ...likelihoods import Multinomial
 from .block import Block, Task
-from .measuring import add
+from .block_moments import add
 
 # Points between the labels (0) and the fitted probabilities (1) at which the entropy of the dual point is summed. The
 # entropy is concave, so that linear interpolation between these points is a lower bound.

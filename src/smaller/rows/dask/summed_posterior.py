@@ -12,11 +12,11 @@ from ...design import Design
 from ...objective.posterior import FREE_TOLERANCE, NEGLIGIBLE, Posterior
 from ...objective.sample import Sample
 from ...priors import ElasticNet
+from .block_moments import Moments as SummedMoments
+from .block_moments import add, find_gram
+from .block_sums import SHRINKAGES, Sums, evaluate, join
 from .drawn import DrawnRows
-from .measuring import Moments as SummedMoments
-from .measuring import add, find_gram
 from .passes import Passes
-from .sums import SHRINKAGES, Sums, evaluate, join
 
 ROWS_PER_UNKNOWN = 200  # rows in the Hessian of Newton steps for each unknown weight
 
