@@ -494,7 +494,7 @@ def test_costs_and_priors_that_nobody_touched_repeat_the_page(browser, page, tmp
     with opened(browser, found.html, tmp_path, 1000) as tab:
         check_untouched(tab, found.facts)
         tab.locator(".prior").nth(0).fill("0.5")
-        assert "each class counts by its frequency" in tab.inner_text("#cost-says")
+        assert "each class is weighted by its future frequency" in tab.inner_text("#cost-says")
         tab.locator(".prior").nth(0).fill(tab.locator(".prior").nth(0).evaluate("field => field.defaultValue"))
         check_untouched(tab, found.facts)
 
