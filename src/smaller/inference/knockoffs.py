@@ -74,17 +74,17 @@ class Knockoffs(SelectorMixin, BaseEstimator):
     ----------
     support_ : ndarray
         Columns that were selected.
-    statistics_ : ndarray of shape (n_copies, n_features_in_)
+    statistics_ : ndarray of shape (n_copies, n_features)
         W of each set of knockoffs; 0 of constant columns.
     thresholds_ : ndarray of shape (n_copies,)
         T of each set of knockoffs; infinite where nothing passes.
-    e_values_ : ndarray of shape (n_features_in_,)
+    e_values_ : ndarray of shape (n_features,)
         Means over the copies; not probabilities that a feature is relevant.
     copies_ : list of ndarray
         Columns that are the same up to sign, scale and shift; they are selected or left out together.
     n_distinct_ : int
         Columns that vary, such copies counted once.
-    distances_ : ndarray of shape (n_distinct_,) or None
+    distances_ : ndarray of shape (n_distinct,) or None
         s: the covariance of a column and its knockoff is ``1 - s`` in units of its variance. None with a sampler.
     estimator_ : estimator
         The one that was fitted to the columns and their knockoffs.

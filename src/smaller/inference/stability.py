@@ -65,7 +65,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
 
     Attributes
     ----------
-    frequencies_ : ndarray of shape (n_features_in_,)
+    frequencies_ : ndarray of shape (n_features,)
         Share of the halves that selected each feature: not the probability that a feature is relevant. 0 of constant
         columns, NaN of columns that the estimator does not penalise (``penalty_factor`` of 0).
     support_ : ndarray
@@ -80,8 +80,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
     copies_ : list of ndarray
         Columns that are copies of each other. They share their frequency, and are kept or left out together.
     n_entered_ : ndarray of shape (2 * n_pairs,)
-        Features selected on each half: n_selected_ but where a path ends before, or features enter together.
-    entries_ : sparse array of shape (2 * n_pairs, n_features_in_)
+        Features selected on each half: ``n_selected_``, but where a path ends before, or features enter together.
+    entries_ : sparse array of shape (2 * n_pairs, n_features)
         The largest lam at which each feature is on each half's path, relative to the largest lam of that path, or the
         size of its weight relative to the largest; 0 where the half did not select it.
     estimator_ : estimator
@@ -259,7 +259,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         -------
         levels : ndarray of shape (L,)
             From strong to weak.
-        frequencies : ndarray of shape (L, n_features_in_)
+        frequencies : ndarray of shape (L, n_features)
             Share of the halves that selected each feature among the first ``n_selected_`` and at this strength or a
             greater one; at the last level it is ``frequencies_``.
         """
