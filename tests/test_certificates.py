@@ -13,9 +13,10 @@ from smaller import JFSCL, LRVM, RMLR, SBMLR, SMLR, SMLRCV, JeffreysClassifier, 
 from smaller.design import as_design, dense
 from smaller.likelihoods import Multinomial
 from smaller.objective.posterior import Posterior
-from smaller.priors import Laplace, Normal
+from smaller.priors import ElasticNet, Laplace, Normal
 from smaller.solvers import SOLVERS
 from smaller.solvers.l1.newton import newton
+from smaller.solvers.solution import History
 
 X, y = load_iris(return_X_y=True)
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -224,3 +225,16 @@ def test_every_point_of_a_path_with_large_offsets_is_reached():
     inputs, labels = rng.standard_normal((60, 5)), rng.integers(0, 4, 60)
     found = path(inputs, labels, lams=8, offset=1e6 * rng.standard_normal((60, 4)))
     assert found.dual_gaps.max() <= 1e-5  # what rounding leaves of 1e-6 where scores are millions
+
+
+def test_the_objective_is_that_of_weights_whose_common_shift_was_taken_out():
+    """Free weights of a symmetric softmax may drift together so far that scores lose their digits."""
+    objective = posterior(True)
+    free = Posterior(objective.design, objective.Y, objective.likelihood, ElasticNet(1.0, 0.0, [0.0, 1.0, 1.0, 1.0]))
+    W = newton(free, free.start(), 1e-9, 100).weights
+    W[0] += 1e15
+    history = History(free)
+    history.note(free.at(W))
+    solution = history.solution(free.at(W), 1e-6, 1)
+    assert abs(solution.weights[0].sum()) <= 1.0
+    assert solution.objective == pytest.approx(free.value(solution.weights), rel=1e-12)

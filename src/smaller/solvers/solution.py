@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Status
+from ..likelihoods import Multinomial
 from ..objective.posterior import Point, Posterior
 from .separation import separates
 
@@ -140,11 +141,25 @@ class History:
         `missed` is how a solver ended that has not reached tol. A maximum that does not exist is not reached.
         """
         claimed = point.gap <= tol
-        if not point.fresh:
-            point = self.objective.at(point.W)
+        W = _without_common_shift(self.objective, point.W)
+        if not point.fresh or W is not point.W:
+            point = self.objective.at(W)
         self.steps[-1:] = []  # the last row is that of the weights returned
         self.note(point)
         status = Status.CONVERGED if point.gap <= tol else Status.STALLED if claimed else missed
         if separates(self.objective, point.P):
             status, point = Status.SEPARABLE, point._replace(gap=np.inf)
         return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)
+
+
+def _without_common_shift(objective: Posterior, W: np.ndarray) -> np.ndarray:
+    """W as models return it: in a symmetric softmax the free weights of each column sum to 0 over the classes.
+
+    A shift that all classes share changes no probability, but a large one costs the scores their digits.
+    """
+    loose = objective.free[: objective.design.d].all(axis=1)
+    if not loose.any() or not isinstance(objective.likelihood, Multinomial) or objective.likelihood.reference:
+        return W
+    rows, W = np.flatnonzero(loose), W.copy()
+    W[rows] -= W[rows].mean(axis=1, keepdims=True)
+    return W
