@@ -7,6 +7,9 @@ each of them from the other two.
 :class:`Knockoffs` selects features at a false discovery rate, where the law of the columns is known or can be
 estimated: for about as many samples as columns or more, and many relevant features.
 
+:class:`CredibleSetsRegressor` and :class:`CredibleSetsClassifier` report sets of features, near copies of each other
+often, that hold an effect with a probability.
+
 Examples
 --------
 >>> from smaller.inference import expected_false, least_threshold
@@ -15,8 +18,17 @@ Examples
 0.86 0.47
 """
 
+from .credible_sets import CredibleSetsClassifier, CredibleSetsRegressor
 from .false_bounds import expected_false, least_threshold, most_selected
 from .knockoffs import Knockoffs
 from .stability import StabilitySelection
 
-__all__ = ["Knockoffs", "StabilitySelection", "expected_false", "least_threshold", "most_selected"]
+__all__ = [
+    "CredibleSetsClassifier",
+    "CredibleSetsRegressor",
+    "Knockoffs",
+    "StabilitySelection",
+    "expected_false",
+    "least_threshold",
+    "most_selected",
+]

@@ -12,6 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from .. import basis
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.held_out import HeldOut
+from ..inference import CredibleSetsClassifier, CredibleSetsRegressor
 from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from ..models.jcfo import JCFO
 from ..models.kernel_machines import JFSCL, LRVM
@@ -45,6 +46,7 @@ ESTIMATORS = _by_name(
     *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
     *(LRVM, JFSCL, JCFO),
+    *(CredibleSetsRegressor, CredibleSetsClassifier),
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
     *(basis.Standardized, basis.GatedKernel),
