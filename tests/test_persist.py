@@ -221,7 +221,7 @@ def test_numpy_reads_the_arrays_of_a_file(tmp_path):
         (make_pipeline(PCA(), SMLR()), "PCA, which a model file cannot hold"),
         (
             Rejecting(make_pipeline(PCA(), SMLR()), threshold=0.5),
-            r"model.estimator.steps\[0\]\[1\] is a sklearn.decomp",
+            r"estimator.steps\[0\]\[1\] is a sklearn.decomp",
         ),
         (SMLR(basis=Kernel(lambda a, b: a @ b.T)), "model.basis.kernel"),
         (SMLRCV(scoring=lambda model, X, y: 0.0), "a function cannot be kept"),
