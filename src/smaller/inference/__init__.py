@@ -10,6 +10,8 @@ estimated: for about as many samples as columns or more, and many relevant featu
 :class:`CredibleSetsRegressor` and :class:`CredibleSetsClassifier` report sets of features, near copies of each other
 often, that hold an effect with a probability.
 
+:func:`debiased` gives intervals and p-values of weights where there are enough samples for them.
+
 Examples
 --------
 >>> from smaller.inference import expected_false, least_threshold
@@ -19,15 +21,19 @@ Examples
 """
 
 from .credible_sets import CredibleSetsClassifier, CredibleSetsRegressor
+from .debiased import debiased
 from .false_bounds import expected_false, least_threshold, most_selected
 from .knockoffs import Knockoffs
 from .stability import StabilitySelection
+from .weight_table import WeightTable
 
 __all__ = [
     "CredibleSetsClassifier",
     "CredibleSetsRegressor",
     "Knockoffs",
     "StabilitySelection",
+    "WeightTable",
+    "debiased",
     "expected_false",
     "least_threshold",
     "most_selected",

@@ -1,4 +1,4 @@
-"""One effect on an unknown feature: Bayes factors, inclusion weights, and the prior variance that explains them best."""
+"""One effect on an unknown feature: Bayes factors, inclusion weights, and the best prior variance."""
 
 from __future__ import annotations
 
