@@ -123,7 +123,7 @@ class ClassTarget:
 
         Arrays of samples have the classes first, (m, r, n), over which sums are fast.
         """
-        s, C, k = self.Z.weight, self.C, self.k
+        s, C = self.Z.weight, self.C
         F = (C @ b.T)[:, :, None] * z
         F += (C @ offset.T)[:, None, :] + (C @ a.T)[:, :, None]
         F -= F.max(axis=0)
