@@ -1,6 +1,13 @@
 """All commands: each module adds its own to the application, in the order in which the help shows them."""
 
+<<<<<<< HEAD
 from . import fitting, selecting, studies, exporting, samples  # isort: skip
 from .application import app
 
 __all__ = ["app", "exporting", "fitting", "samples", "selecting", "studies"]
+=======
+from . import describing, fitting, studies, exporting, samples  # isort: skip
+from .application import app
+
+__all__ = ["app", "describing", "exporting", "fitting", "samples", "studies"]
+>>>>>>> main
