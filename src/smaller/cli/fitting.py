@@ -86,13 +86,8 @@ def predict(
     """Predict the rows of a table: the decision, the probability of each class, and rejections."""
     check_place(output, model, data)
     fitted = models.load_fitted(model)
-<<<<<<< HEAD
-    table = models.read(data, columns=fitted.columns)
-    kept = columns_of(data, keep or [], "--keep")
-=======
     table = models.read(data, columns=fitted.columns, **reading)
-    kept = _kept_columns(data, keep or [], Reading(columns=fitted.columns, **reading))
->>>>>>> main
+    kept = columns_of(data, keep or [], "--keep", Reading(columns=fitted.columns, **reading))
     if not fitted.classifies:
         given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
         _refuse_for_numbers([name for name, value in given.items() if value is not None])
@@ -135,17 +130,10 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
     return decision.shift_priors(P, found, training, classes=classes)
 
 
-<<<<<<< HEAD
-def columns_of(data: Path, names: list[str], asked: str) -> dict[str, np.ndarray]:
+def columns_of(data: Path, names: list[str], asked: str, reading: Reading) -> dict[str, np.ndarray]:
     """Some columns of a file as they are; `asked` is the option that names them."""
-    ending = data.name.lower().removesuffix(".gz").rpartition(".")[2]
-    if names and ending not in FRAMES:
-        raise ValueError(f"{asked} needs a file with named columns, and {data.name} is a matrix.")
-=======
-def _kept_columns(data: Path, names: list[str], reading: Reading) -> dict[str, np.ndarray]:
     if names and ending_of(data) not in FRAMES:
-        raise ValueError(f"--keep needs a file with named columns, and {data.name} is a matrix.")
->>>>>>> main
+        raise ValueError(f"{asked} needs a file with named columns, and {data.name} is a matrix.")
     try:
         parts = list(portions(data, reading)(names, names)) if names else []
     except ValueError as error:

@@ -12,7 +12,7 @@ import typer
 from sklearn.utils.multiclass import type_of_target
 
 from ..atomic import replacing
-from ..data.tables import Table
+from ..data.tables import Reading, Table
 from ..data.tables.formulas import write_csv
 from ..errors import choose
 from ..inference import Knockoffs, StabilitySelection, WeightTable, debiased
@@ -21,7 +21,7 @@ from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
 from .application import app, check_place, check_task
-from .arguments import Categorical, DataFile, Decimal, Ignore, Impute, Numeric, Target, Task, option
+from .arguments import OPENING, READING, DataFile, Target, Task, option, reads
 from .fitting import columns_of
 from .terminal import grid, say, working
 
@@ -31,6 +31,7 @@ Listed = tuple[dict, np.ndarray, str]  # columns of the list, a number for its o
 
 
 @app.command(name="select")
+@reads(READING)
 def select_features(
     data: DataFile,
     target: Target = "y",
@@ -41,12 +42,9 @@ def select_features(
     seed: Annotated[int, typer.Option(help="Of the random halves, knockoffs or splits.")] = 0,
     jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,
     output: Annotated[Path | None, option("All features as CSV.", "--output", "-o")] = None,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    decimal: Decimal = None,
-    ignore: Ignore = None,
-    impute: Impute = False,
     task: Task = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Select features with a bound on how many of them are false."""
     check_task(task)
@@ -54,16 +52,29 @@ def select_features(
     check_place(output, data)
     if group is not None and method != "stability":
         raise ValueError(f"--group is for --method stability; {method} needs rows that are independent of each other.")
-    left_out = [*(ignore or []), *([group] if group else [])]
-    table = models.read_to_fit(data, target, categorical, numeric, decimal, left_out, impute)
+    if group is not None:
+        reading = {**reading, "ignore": [*(reading["ignore"] or []), group]}
+    table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
     y = target_for(task, table.y)
-    groups = columns_of(data, [group], "--group")[group] if group else None
+    groups = _groups(data, group, table, reading) if group else None
     with working(f"Selecting among {table.X.shape[1]} features"):
         found = METHODS[method](task, table, y, max_false, fdr, groups, seed, jobs)
     _show(found)
     if output is not None:
         _write(found, output)
+
+
+def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np.ndarray:
+    """The labels of the column that says which rows belong together."""
+    opening = {name: reading[name] for name in OPENING}
+    labels = columns_of(data, [group], "--group", Reading(**opening))[group]
+    if len(labels) != table.X.shape[0]:
+        raise ValueError(
+            f"--group: {data.name} has {len(labels)} rows, of which {table.X.shape[0]} have a target; remove the "
+            "others from the file first."
+        )
+    return np.asarray(labels).astype(str)
 
 
 def _usual(task: str) -> Any:
