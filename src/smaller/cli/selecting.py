@@ -22,7 +22,7 @@ from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
 from .application import app, check_place, check_task
 from .arguments import OPENING, READING, DataFile, Target, Task, option, reads
-from .fitting import columns_of
+from .fitting import columns_as_given
 from .terminal import grid, say, working
 
 LISTED = 30  # features shown
@@ -68,7 +68,7 @@ def select_features(
 def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np.ndarray:
     """The labels of the column that says which rows belong together."""
     opening = {name: reading[name] for name in OPENING}
-    labels = columns_of(data, [group], "--group", Reading(**opening))[group]
+    labels = columns_as_given(data, [group], "--group", Reading(**opening))[group]
     if len(labels) != table.X.shape[0]:
         raise ValueError(
             f"--group: {data.name} has {len(labels)} rows, of which {table.X.shape[0]} have a target; remove the "
