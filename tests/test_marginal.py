@@ -482,7 +482,7 @@ def test_the_strength_of_tiny_weights_is_beyond_no_number():
 
 
 def test_the_way_to_a_start_has_a_bound(monkeypatch):
-    """Where offsets are large, problems of ever larger ones lead there; those that take many sweeps are not worth it."""
+    """Where offsets are large, problems of ever larger ones lead there: not where they take many sweeps."""
     X, y = noise()
     objective = problem_of(SMLR(1.0), X, y, offset=1e6 * np.random.default_rng(0).standard_normal((90, 3))).objective
     calls = []
