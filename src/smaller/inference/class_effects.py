@@ -13,7 +13,7 @@ from scipy.linalg import helmert
 from scipy.special import logsumexp, softmax
 
 from .effects import Effects
-from .single_effect import Evidence, best_variance, effect_of
+from .single_effect import FeatureEvidence, best_variance, effect_of
 from .standard_columns import StandardColumns
 
 BLOCK = 2**20  # numbers in an array of samples x classes x features
@@ -31,14 +31,14 @@ class Fits(NamedTuple):
     log_factor: np.ndarray
     info: np.ndarray
 
-    def evidence(self, variance: float) -> tuple[Evidence, np.ndarray]:
+    def evidence(self, variance: float) -> tuple[FeatureEvidence, np.ndarray]:
         """The Gaussian summary about the modes, and the directions (d, k, k) in which its information is diagonal."""
         info, directions = np.linalg.eigh(self.info)
         info = np.maximum(info, 0.0)
         modes = np.einsum("jkr,jk->jr", directions, self.weight)
         slope = (info + 1 / variance) * modes
-        bare = Evidence(slope, info)
-        return Evidence(slope, info, self.log_factor - bare.log_factors(variance)), directions
+        bare = FeatureEvidence(slope, info)
+        return FeatureEvidence(slope, info, self.log_factor - bare.log_factors(variance)), directions
 
 
 def contrasts(m: int) -> np.ndarray:
@@ -156,7 +156,9 @@ class ClassTarget:
         return H
 
 
-def settle(target: ClassTarget, effects: Effects, prior: np.ndarray, learn: bool, tol: float, max_iter: int) -> Effects:
+def settle_effects(
+    target: ClassTarget, effects: Effects, prior: np.ndarray, learn: bool, tol: float, max_iter: int
+) -> Effects:
     """Update one effect after the other until no inclusion weight changes by tol."""
     L = len(effects.fits)
     with np.errstate(divide="ignore"):

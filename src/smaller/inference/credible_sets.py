@@ -17,7 +17,7 @@ from ..errors import ConvergenceWarning, EmptyModelWarning, warn
 from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
 from ..models.targets import encode
-from .class_effects import ClassTarget, contrasts, settle
+from .class_effects import ClassTarget, contrasts, settle_effects
 from .effects import BoundedTarget, Effects, GaussianTarget, ascend
 from .feature_sets import feature_sets
 from .standard_columns import StandardColumns
@@ -392,7 +392,9 @@ class CredibleSetsClassifier(ClassifierMixin, CredibleSets):
         variance = 1.0 if learn else float(self.prior_variance)
         if self.method == "laplace":
             effects = Effects.empty(self.n_effects, Z, m - 1, prior, variance)
-            return settle(ClassTarget(Z, codes, m), effects, prior, learn, self.tol or SETTLED_TOL, self.max_iter)
+            return settle_effects(
+                ClassTarget(Z, codes, m), effects, prior, learn, self.tol or SETTLED_TOL, self.max_iter
+            )
         if m > 2:
             raise ValueError(f"method='variational' is for two classes, and y has {m}; use method='laplace'.")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .single_effect import Evidence, best_variance, effect_of
+from .single_effect import FeatureEvidence, best_variance, effect_of
 from .standard_columns import StandardColumns
 
 LEAST_NOISE = 1e-10  # relative to the variance of the target
@@ -171,7 +171,7 @@ def _improve(target, effects: Effects, effect: int, priors, learn: bool) -> bool
     prior, log_prior = priors
     rest = effects.fits[:, :, 0].sum(axis=0) - effects.fits[effect, :, 0]
     slope = target.Z.pull(target.residual(rest)[:, None])
-    evidence = Evidence(slope, target.info[:, None])
+    evidence = FeatureEvidence(slope, target.info[:, None])
     if learn:
         now = effects.prior_variance[effect]
         effects.prior_variance[effect] = best_variance(evidence, log_prior, now, effects.n_iter == 0 or now == 0)

@@ -13,7 +13,7 @@ WORTHWHILE = 0.1  # log Bayes factor at which an effect that was switched off is
 NEAR = 0.7  # the logarithm of the variance is looked for within this of its last value, first
 
 
-class Evidence(NamedTuple):
+class FeatureEvidence(NamedTuple):
     """What the data say about every feature alone: slopes and information of the log-likelihood, both (d, k).
 
     The log-likelihood of the weight b of feature j is ``offset_j + sum_r [slope_jr b_r - info_jr b_r^2 / 2]``, relative
@@ -46,7 +46,7 @@ def log_sum(values: np.ndarray) -> float:
     return float(largest + np.log(np.exp(values - largest).sum()))
 
 
-def effect_of(evidence: Evidence, variance: float, log_prior: np.ndarray) -> Effect:
+def effect_of(evidence: FeatureEvidence, variance: float, log_prior: np.ndarray) -> Effect:
     """The posterior of one effect (Wang et al. 2020, section 3.1)."""
     odds = log_prior + evidence.log_factors(variance)
     total = log_sum(odds)
@@ -54,7 +54,7 @@ def effect_of(evidence: Evidence, variance: float, log_prior: np.ndarray) -> Eff
     return Effect(np.exp(odds - total), spread * evidence.slope, spread, total)
 
 
-def best_variance(evidence: Evidence, log_prior: np.ndarray, now: float, new: bool) -> float:
+def best_variance(evidence: FeatureEvidence, log_prior: np.ndarray, now: float, new: bool) -> float:
     """The prior variance of the greatest log Bayes factor of the effect; 0 where that factor is too small.
 
     A new effect must be worthwhile, one that is in use have a positive factor. Near `now`, the variance of an effect

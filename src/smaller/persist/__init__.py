@@ -58,7 +58,7 @@ def save(model, path, notes: Any = None) -> None:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    if type(model).__name__ not in ESTIMATORS:
+    if type(model).__name__ not in {**ESTIMATORS, PosteriorSample.__name__: PosteriorSample}:
         raise ModelFileError(unknown("model", model))
     writer = Writer()
     body = {"model": writer.encode(model, "model"), "notes": writer.encode(notes, "notes")}
