@@ -3,8 +3,8 @@
     python -m benchmarks.posterior [PROBLEM ...]
 
 One core, the same posterior (Laplace prior of fixed strength on standardised columns, flat intercepts), one chain each,
-after warm-up and compilation. The figure is the smallest bulk effective sample size over all weights, each less its mean
-over the classes, divided by the seconds. Needs numpyro, polyagamma and arviz beside smaller.
+after warm-up and compilation. The figure is the smallest bulk effective sample size over all weights, each less its
+mean over the classes, divided by the seconds. Needs numpyro, polyagamma and arviz beside smaller.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-import numpy as np
-from sklearn.datasets import load_diabetes, load_iris, load_wine
+import numpy as np  # noqa: E402
+from sklearn.datasets import load_diabetes, load_iris, load_wine  # noqa: E402
 
-from smaller import SMLR, LaplaceRegressor
-from smaller.datasets import load_golub, load_pima
-from smaller.inference import sample_posterior
-from smaller.inference.diagnostics import ess
+from smaller import SMLR, LaplaceRegressor  # noqa: E402
+from smaller.datasets import load_golub, load_pima  # noqa: E402
+from smaller.inference import sample_posterior  # noqa: E402
+from smaller.inference.diagnostics import ess  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "posterior.json"
 
@@ -79,7 +79,7 @@ def nuts(X, y, lam, draws):
     from numpyro.infer import MCMC, NUTS
 
     numpyro.enable_x64()
-    n, d = X.shape
+    d = X.shape[1]
     numbers = y.dtype.kind == "f"
     classes, codes = (None, y) if numbers else np.unique(y, return_inverse=True)
     k = 1 if numbers or len(classes) == 2 else len(classes)
@@ -119,8 +119,8 @@ def main(chosen):
         X = standardised(X)
         y = y.astype(float) if name == "diabetes" else y
         row = {}
-        for who, run in (("gibbs", lambda: gibbs(X, y, lam, sweeps)), ("nuts", lambda: nuts(X, y, lam, draws))):
-            size, took = run()
+        for who, run, count in (("gibbs", gibbs, sweeps), ("nuts", nuts, draws)):
+            size, took = run(X, y, lam, count)
             row[who] = {"ess": round(size, 1), "seconds": round(took, 3), "ess_per_second": round(size / took, 2)}
             print(name, who, row[who], flush=True)
         row["ratio"] = round(row["gibbs"]["ess_per_second"] / row["nuts"]["ess_per_second"], 2)

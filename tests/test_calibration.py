@@ -1,4 +1,4 @@
-"""Simulation-based calibration (Talts et al. 2018): among draws from the posterior, the true value has a uniform rank."""
+"""Simulation-based calibration (Talts et al. 2018): among draws from a posterior the true value has a uniform rank."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,7 @@ def drawn(chain, told):
 
 
 def linear_ranks(kind, seed, n=20, d=3):
-    """The same for the linear model without an intercept; the noise has its prior 1 / noise^(1 + 3) ... replaced below."""
+    """The same for the linear model of known noise, without an intercept."""
     rng = np.random.default_rng(seed)
     w, prior, lam = weights_and_prior(kind, rng, (d, 1))
     noise = 0.5

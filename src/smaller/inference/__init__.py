@@ -10,8 +10,8 @@ estimated: for about as many samples as columns or more, and many relevant featu
 :class:`CredibleSetsRegressor` and :class:`CredibleSetsClassifier` report sets of features, near copies of each other
 often, that hold an effect with a probability.
 
-:func:`sample_posterior` draws from the posterior of a fitted model: intervals of every weight, probabilities of signs and
-sizes, and predictions averaged over the draws, as a :class:`PosteriorSample`.
+:func:`sample_posterior` draws from the posterior of a fitted model: intervals of every weight, probabilities of signs
+and sizes, and predictions averaged over the draws, as a :class:`PosteriorSample`.
 
 :func:`debiased` gives intervals and p-values of weights where there are enough samples for them.
 

@@ -1,4 +1,4 @@
-"""Do the chains agree, and how many independent draws are they worth? (Vehtari, Gelman, Simpson, Carpenter & Buerkner 2021)."""
+"""Do the chains agree, and how many independent draws are they worth? (Vehtari et al. 2021)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class SoftmaxData:
 
     @property
     def free_intercepts(self) -> int:
-        """Columns of weights with an intercept; one of a flat symmetric softmax is fixed, since shifts change nothing."""
+        """Columns of weights with an intercept; one of a flat symmetric softmax is fixed: shifts change nothing."""
         fixed = self.columns == self.Y.shape[1] and self.intercept_precision == 0
         return (self.columns - fixed) * self.ones
 

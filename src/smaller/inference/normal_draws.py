@@ -1,4 +1,4 @@
-"""Draws of N(Q^-1 r, Q^-1), Q = A^T diag(omega) A + diag(precision), r = A^T kappa: three ways, for three shapes of A."""
+"""Draws of N(Q^-1 r, Q^-1), Q = A^T diag(omega) A + diag(precision), r = A^T kappa, for three shapes of A."""
 
 from __future__ import annotations
 

@@ -101,8 +101,8 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     """The problem of a fitted model, refused with the reason where there is none."""
     if not isinstance(model, MultinomialModel | LaplaceRegressor):
         raise TypeError(
-            f"sample_posterior takes SMLR, SMLRCV, SBMLR, RMLR and LaplaceRegressor, and models with a covariance of their "
-            f"kept weights; got {type(model).__name__}."
+            "sample_posterior takes SMLR, SMLRCV, SBMLR, RMLR and LaplaceRegressor, and models with a covariance of "
+            f"their kept weights; got {type(model).__name__}."
         )
     posed = clone(model)
     sample = posed._check(given)
@@ -238,8 +238,8 @@ def _linear(model, problem: Problem, names: list[str], options: dict) -> Posteri
     sample = problem.sample
     if not model.standardize and model.noise == "learn" and options["prior"] is None:
         raise ValueError(
-            "With standardize=False and noise='learn' the prior does not scale with the noise, and the posterior can have "
-            "two modes; fit with standardize=True, or give noise a number."
+            "With standardize=False and noise='learn' the prior does not scale with the noise, and the posterior can "
+            "have two modes; fit with standardize=True, or give noise a number."
         )
     columns, Z, centre = _standard(problem, model.fit_intercept)
     scale = np.where(columns.varies, columns.scale, 1.0)

@@ -16,12 +16,12 @@ WORST_RHAT, LEAST_ESS = 1.01, 400.0
 PREDICTING = 1000  # draws at most that predictions are averaged over
 BLOCK = 2**22  # numbers in an array of rows x draws
 CONDITIONAL = (
-    "These intervals are conditional on the selected features and on the hyperparameters found: they are too short, and "
-    "features that were not selected have none."
+    "These intervals are conditional on the selected features and on the hyperparameters found: they are too short, "
+    "and features that were not selected have none."
 )
 ASSUMED = (
-    "Intervals assume the model, the prior and its strength; they do not account for choosing the strength or the basis "
-    "on the same data."
+    "Intervals assume the model, the prior and its strength; they do not account for choosing the strength or the "
+    "basis on the same data."
 )
 
 
@@ -98,7 +98,7 @@ class PosteriorSample:
         return (np.abs(self.coef) * self.scale > eps).mean(axis=(0, 1))
 
     def feature_probability_above(self, eps: float = 0.1) -> np.ndarray:
-        """P(max_l |w_jl - mean_l w_jl| sd_j > eps) of each column, over the classes: the same in every parametrisation."""
+        """P(max_l |w_jl - mean_l w_jl| sd_j > eps) of each column, over the classes, in any parametrisation."""
         W = self.coef - self.coef.mean(axis=2, keepdims=True) if self.coef.shape[2] > 1 else self.coef
         return (np.abs(W).max(axis=2) * self.scale > eps).mean(axis=(0, 1))
 
@@ -163,7 +163,7 @@ class PosteriorSample:
 
     @property
     def _quantities(self) -> tuple[np.ndarray, list[str]]:
-        """What is diagnosed, (chains, draws, q), and the names: free weights, less their mean over symmetric classes."""
+        """What is diagnosed, (chains, draws, q), and its names: weights, less their mean over symmetric classes."""
         W = self.coef
         if W.shape[2] > 1 and W.any(axis=(0, 1, 3)).all():
             W = W - W.mean(axis=2, keepdims=True)
@@ -226,8 +226,8 @@ class PosteriorSample:
         least = min(found["ess_bulk"], found["ess_tail"])
         parts = [
             f"{chains} chains of {draws} draws (every {settings['thin']}. of {settings['sweeps']} after "
-            f"{settings['warmup']}), random_state={settings['random_state']}; R-hat at most {found['rhat']:.3f}, smallest "
-            f"effective sample size {least:.0f} ({found['worst']})."
+            f"{settings['warmup']}), random_state={settings['random_state']}; R-hat at most {found['rhat']:.3f}, "
+            f"smallest effective sample size {least:.0f} ({found['worst']})."
         ]
         if not self.converged:
             parts.append("The chains have NOT converged well enough for intervals to be relied on.")
@@ -239,7 +239,7 @@ class PosteriorSample:
         return " ".join([*parts, ASSUMED])
 
     def table(self, level: float = 0.95, eps: float = 0.1) -> list[dict[str, Any]]:
-        """A row for each weight: column, class, mean, its Monte Carlo error, sd, interval, sign and size probabilities."""
+        """A row for each weight: mean, Monte Carlo error, deviation, interval, sign and size probabilities."""
         low, high = self.interval(level)
         found = {
             "mean": self.mean(),
@@ -265,7 +265,7 @@ class PosteriorSample:
         except ImportError:
             raise ImportError('to_arviz needs arviz; install it with: pip install "smaller[posterior]"') from None
         found = {"coef": self.coef, "intercept": self.intercept, "lam": self.lam, "noise": self.noise}
-        labels = [str(label) for label in self.classes] if self.coef.shape[2] > 1 else ["score"]  # type: ignore[union-attr]
+        labels = ["score"] if self.classes is None or self.coef.shape[2] == 1 else [str(each) for each in self.classes]
         return arviz.from_dict(
             posterior={name: values for name, values in found.items() if values is not None},
             coords={"row": labels, "column": list(self.names)},

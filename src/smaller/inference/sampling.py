@@ -73,8 +73,8 @@ def sample_posterior(
     warmup : int, default=None
         Sweeps that are not kept; None is 500 (200 in regression).
     max_sweeps : int, default=None
-        Where the draws are not yet worth enough (R-hat above 1.01, or an effective sample size below 400), the chains go
-        on and keep every second, fourth ... draw, up to this many sweeps each; None is 20 times `draws`.
+        Where the draws are not yet worth enough (R-hat above 1.01, or an effective sample size below 400), the chains
+        go on and keep every second, fourth ... draw, up to this many sweeps each; None is 20 times `draws`.
     method : {None, "gibbs"}, default=None
         "laplace", the normal approximation at the mode, is refused: at a weight of 0 an L1 prior has no curvature.
     sample_weight : array-like of shape (n_samples,), optional
@@ -148,7 +148,7 @@ class _Run:
         self.thin, self.interrupted, self.began = 1, False, time.monotonic()
 
     def collect(self, warmup: int, most: int) -> int:
-        """Warm up, draw, and go on with thinner chains while the draws are worth too little; the sweeps after warm-up."""
+        """Warm up, draw, and go on with thinner chains while the draws are worth too little; the sweeps made."""
         try:
             self._advance(warmup, 0, "warm-up")
             for chain in self.chains:
@@ -195,7 +195,7 @@ def _advanced(chain: Any, sweeps: int, every: int) -> tuple[Any, list[Draw]]:
 
 
 def _start(problem: PosteriorProblem, place: int, rng: np.random.Generator) -> np.ndarray:
-    """The mode for the first chain, multiples of it with jitter for the others: R-hat means nothing if all start alike."""
+    """The mode for the first chain, multiples of it with jitter for the others: equal starts would hide much."""
     start = STARTS[place % len(STARTS)] * problem.mode
     return start if place == 0 else start + JITTER * rng.standard_normal(start.shape)
 
@@ -239,8 +239,8 @@ def _warn_if_poor(sample: PosteriorSample) -> None:
     least = min(found["ess_bulk"], found["ess_tail"])
     need = int(np.ceil(sample.settings["sweeps"] * LEAST_ESS / max(least, 1.0)))
     warn(
-        f"The chains have not converged well enough for intervals to be relied on: R-hat is {found['rhat']:.3f} (at most "
-        f"1.01 is good) and the smallest effective sample size {least:.0f} (at least {LEAST_ESS:.0f}), of "
+        f"The chains have not converged well enough for intervals to be relied on: R-hat is {found['rhat']:.3f} (at "
+        f"most 1.01 is good) and the smallest effective sample size {least:.0f} (at least {LEAST_ESS:.0f}), of "
         f"{found['worst']}. About {need} sweeps of each chain (max_sweeps) would probably do; classes that are nearly "
         "separable need many, and a stronger prior fewer.",
         ConvergenceWarning,
