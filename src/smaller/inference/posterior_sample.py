@@ -64,6 +64,19 @@ class PosteriorSample:
     basis: Any
     settings: dict = field(default_factory=dict)
 
+    def __post_init__(self):
+        sides = self.coef.shape
+        several = sides[2] if len(sides) == 4 else 0
+        shapes = [
+            len(sides) == 4 and self.intercept.shape == sides[:3] and self.log_likelihood.shape == sides[:2],
+            all(each is None or each.shape == sides[:2] for each in (self.lam, self.noise)),
+            self.mode.shape == sides[2:] and self.scale.shape == sides[3:] and len(self.names) == sides[-1],
+            self.classes is None or several == (1 if len(self.classes) == 2 else len(self.classes)),
+            bool(np.isfinite(self.coef).all() and np.isfinite(self.intercept).all()),
+        ]
+        if not all(shapes):
+            raise ValueError(f"a sample's parts must be finite and of shapes that fit its weights, of shape {sides}")
+
     # -- the weights
 
     def mean(self) -> np.ndarray:
