@@ -365,3 +365,18 @@ def test_progress_is_told_and_an_interrupt_keeps_what_is_there(monkeypatch):
         sample = sample_posterior(model, X, y, random_state=0)
     assert sample.settings["interrupted"]
     assert 4 <= sample.coef.shape[1] < 1000
+
+
+def test_forest_and_sets_are_drawn(sampled):
+    pytest.importorskip("matplotlib").use("Agg")
+    from smaller.inference import CredibleSetsClassifier
+    from smaller.plots import ForestDisplay, SetsDisplay
+
+    X, y, sample = sampled
+    forest = ForestDisplay.from_sample(sample)
+    assert len(forest.lines_) == 1
+    assert forest.names[0] == "x0"
+    sets = SetsDisplay.from_estimator(CredibleSetsClassifier().fit(X, y))
+    assert len(sets.points_) == 1 + len(sets.sets)
+    with pytest.raises(ValueError, match="no sets"):
+        SetsDisplay.from_estimator(SMLR(1.0).fit(X, y))
