@@ -255,7 +255,7 @@ def _linear(model, problem: Problem, names: list[str], options: dict) -> Posteri
     data = LinearData(A, root * (y - mean) / unit, columns.total, noise, bool(model.fit_intercept))
     if options["prior"] == "horseshoe":
         tau0 = _global_scale(columns.d, columns.total, options, 1.0)
-        told = {"prior": "horseshoe", "rate": "fixed", "lam": None}
+        told: dict[str, Any] = {"prior": "horseshoe", "rate": "fixed", "lam": None}
         prior: Any = lambda: HorseshoeScales(np.ones((columns.d, 1)), tau0, options["slab"])  # noqa: E731
     else:
         learned = _rate_prior(model, problem, model.lam_, np.zeros(1), options)

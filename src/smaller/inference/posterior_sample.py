@@ -183,7 +183,8 @@ class PosteriorSample:
         rows = np.flatnonzero(W.any(axis=(0, 1, 3)))
         columns = np.flatnonzero(W.any(axis=(0, 1, 2)))
         W = W[:, :, rows][:, :, :, columns]
-        labels = [""] if W.shape[2] <= 1 else [f" ({self.classes[row]})" for row in rows]
+        several = self.classes is not None and W.shape[2] > 1
+        labels = [f" ({label})" for label in np.asarray(self.classes)[rows]] if several else [""]
         names = [f"the weight of {self.names[j]}{label}" for label in labels for j in columns]
         parts = [W.reshape(*W.shape[:2], -1), self.log_likelihood[..., None]]
         names.append("the log-likelihood")
