@@ -241,16 +241,15 @@ def test_a_repeated_row_is_a_weight_of_two():
 def test_units_change_only_the_units(model):
     X, y = two_classes()
     scale = np.array([1e6, 1.0, 1e-6])
-    plain = sample_posterior(model.fit(X, y), X, y, draws=200, random_state=0, max_sweeps=200)
-    other = sample_posterior(model.fit(X * scale, y), X * scale, y, draws=200, random_state=0, max_sweeps=200)
+    plain = sample_posterior(model.fit(X, y), X, y, random_state=0)
+    other = sample_posterior(model.fit(X * scale, y), X * scale, y, random_state=0)
     assert_allclose(other.coef * scale, plain.coef, rtol=1e-5, atol=1e-6)
 
 
 def test_regression_scales_with_its_target():
     X, y = load_diabetes(return_X_y=True)
     plain, other = (
-        sample_posterior(LaplaceRegressor(20.0).fit(X, s * y), X, s * y, draws=200, random_state=0, max_sweeps=200)
-        for s in (1.0, 1e6)
+        sample_posterior(LaplaceRegressor(20.0).fit(X, s * y), X, s * y, random_state=0) for s in (1.0, 1e6)
     )
     assert_allclose(other.coef, 1e6 * plain.coef, rtol=1e-5, atol=1.0)
     assert_allclose(other.noise, 1e12 * plain.noise, rtol=1e-6)
@@ -259,19 +258,20 @@ def test_regression_scales_with_its_target():
     assert_allclose(mean, X @ plain.mean()[0] + plain.intercept.mean(), atol=5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parametrization", ["symmetric", "reference"])
 def test_several_classes_and_sparse_columns(parametrization):
     X, y = load_iris(return_X_y=True)
     X = X - X.mean(axis=0)
     model = SMLR(3.0, parametrization=parametrization).fit(X, y)
-    fixed = {"draws": 300, "chains": 2, "random_state": 0, "max_sweeps": 300}
+    fixed = {"draws": 3000, "chains": 2, "random_state": 0, "max_sweeps": 3000}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         sample = sample_posterior(model, X, y, **fixed)
         thin = sample_posterior(model, sparse.csr_array(X), y, **fixed)
-    assert sample.coef.shape == (2, 300, 3, 4)
+    assert sample.coef.shape == (2, 3000, 3, 4)
     assert (sample.predict(X) == y).mean() > 0.93
-    assert_allclose(thin.predict_proba(X), sample.predict_proba(X), atol=0.1)
+    assert_allclose(thin.predict_proba(X), sample.predict_proba(X), atol=0.05)
 
 
 def test_more_columns_than_samples():

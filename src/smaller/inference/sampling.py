@@ -237,7 +237,7 @@ def _warn_if_poor(sample: PosteriorSample) -> None:
         return
     found = sample.diagnostics
     least = min(found["ess_bulk"], found["ess_tail"])
-    need = int(np.ceil(sample.settings["sweeps"] * LEAST_ESS / max(least, 1.0)))
+    need = int(np.ceil(sample.settings["sweeps"] * max(LEAST_ESS / max(least, 1.0), 2.0)))
     warn(
         f"The chains have not converged well enough for intervals to be relied on: R-hat is {found['rhat']:.3f} (at "
         f"most 1.01 is good) and the smallest effective sample size {least:.0f} (at least {LEAST_ESS:.0f}), of "
