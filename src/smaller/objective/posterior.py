@@ -15,7 +15,7 @@ import numpy as np
 from .. import _core
 from ..design import Design, Moments, host
 from ..likelihoods import Gaussian, Multinomial
-from ..priors import Blocks, ElasticNet
+from ..priors import ElasticNet, RowGroups
 from .point import Fit, Point, Verdict
 from .sample import Sample
 
@@ -73,7 +73,7 @@ class Posterior:
         self.design, self.Y, self.s, self.offset = sample.design, sample.Y, sample.weight, sample.offset
         self.total, self.k = sample.total, sample.k
         self.l1, self.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
-        self.blocks: Blocks | None = prior.blocks(self.design.d, self.k)
+        self.blocks: RowGroups | None = prior.blocks(self.design.d, self.k)
 
     def with_prior(self, prior: ElasticNet) -> Any:
         """The same sample under another prior."""

@@ -9,7 +9,7 @@ given its own variance, and the variance that belongs to a weight is 1 / h'(w^2)
 (``Power``, ``Jeffreys``, ``Student``) are defined by h and its derivative alone.
 """
 
-from .groups import Blocks, Groups
+from .groups import Groups, RowGroups
 from .l1 import ElasticNet, Laplace, Normal
 from .mixtures import (
     InUnits,
@@ -29,7 +29,6 @@ from .mixtures import (
 )
 
 __all__ = [
-    "Blocks",
     "ElasticNet",
     "Groups",
     "InUnits",
@@ -40,6 +39,7 @@ __all__ = [
     "Mixture",
     "Normal",
     "Power",
+    "RowGroups",
     "Student",
     "as_scale_mixture",
     "degree",

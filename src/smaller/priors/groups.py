@@ -49,11 +49,11 @@ class Groups(ElasticNet):
         """l1 and l2 of every weight; the norms of groups come on top."""
         return ElasticNet(self.l1 * self.l1_share, self.l2, self.factor, self.scale).strengths(d, k, free_rows)
 
-    def blocks(self, d: int, k: int) -> Blocks | None:
+    def blocks(self, d: int, k: int) -> RowGroups | None:
         """The groups under a norm, with its strengths; None where no norm has any."""
         tau = self.l1 * (1.0 - self.l1_share) * self.group_factor
         unit = np.ones(d) if self.scale is None else self.scale
-        found = Blocks(self.labels, tau, unit, *self.strengths(d, k))
+        found = RowGroups(self.labels, tau, unit, *self.strengths(d, k))
         return found if len(found.rows) else None
 
     def with_strength(self, lam: float) -> Groups:
@@ -91,7 +91,7 @@ class Judged(NamedTuple):
     unridged: float  # the same where there is no ridge
 
 
-class Blocks:
+class RowGroups:
     """Groups of rows of W under norms of strength tau, beside the L1 and ridge terms of their weights."""
 
     def __init__(self, labels: np.ndarray, tau: np.ndarray, unit: np.ndarray, l1: np.ndarray, l2: np.ndarray):
