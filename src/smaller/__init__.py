@@ -19,7 +19,7 @@ _DEFINED_IN = {
     "models.sparsest": "SparseSolution maximally_sparse",
     "models.type12": "TypeIIClassifier TypeIIRegressor TypeIRegressor",
     "persist": "load save",
-    "report": "report",
+    "report": "explain report",
     "tuning.cross_validation": "SMLRCV",
     "tuning.evidence_search": "EvidenceSearch",
     "tuning.kernel_width": "tune_width",

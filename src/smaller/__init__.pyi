@@ -24,6 +24,7 @@ from .models.type12 import TypeIIRegressor as TypeIIRegressor
 from .models.type12 import TypeIRegressor as TypeIRegressor
 from .persist import load as load
 from .persist import save as save
+from .report import explain as explain
 from .report import report as report
 from .tuning.cross_validation import SMLRCV as SMLRCV
 from .tuning.evidence_search import EvidenceSearch as EvidenceSearch

@@ -13,6 +13,7 @@ from typing import Any
 from ..atomic import replacing
 from ..tuning.ranking import REGRESSION
 from .charts import charts
+from .explaining import Explanation, explain, mean_columns
 from .facts import facts
 
 EXTRA = 'Reports need jinja2 and vl-convert-python; install them with: pip install "smaller[report]"'
@@ -54,7 +55,7 @@ class Report:
         return f"<Report: {self.facts['title']}; {quality['wrong']} of {quality['tested']} wrong>"
 
 
-def report(model, X, y, *, names=None, source: str = "", training=None, path=None) -> Report:
+def report(model, X, y, *, names=None, source: str = "", training=None, path=None, threshold=None, date=None) -> Report:
     """A report on a fitted model: the weights kept, its errors, their bound, and its certificate.
 
     For classifiers the report has calibration, the reject option, costs, priors and the bound; for regressors
@@ -75,6 +76,8 @@ def report(model, X, y, *, names=None, source: str = "", training=None, path=Non
     path : Path, default=None
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
+    threshold, date
+        As :func:`smaller.report.facts` takes them.
 
     Returns
     -------
@@ -95,7 +98,8 @@ def report(model, X, y, *, names=None, source: str = "", training=None, path=Non
     >>> print(f"{found.facts['quality']['inside']:.0%} of the targets are in their 90 % intervals")
     91% of the targets are in their 90 % intervals
     """
-    return Report(facts(model, X, y, names=names, source=source, training=training, path=path))
+    about = {"names": names, "source": source, "training": training, "path": path}
+    return Report(facts(model, X, y, **about, threshold=threshold, date=date))
 
 
 def _render(facts: dict[str, Any]) -> str:
@@ -126,4 +130,4 @@ def _for_script(text: str) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-__all__ = ["Report", "charts", "facts", "report"]
+__all__ = ["Explanation", "Report", "charts", "explain", "facts", "mean_columns", "report"]
