@@ -128,9 +128,9 @@ def fit_model(table: Table, name: str | None, task: str | None, settings: Settin
     scaling = _scaling(table.X) if settings.basis not in ("linear", "quadratic") and settings.standardize else None
     training: dict[str, Any] = {"samples": len(y), "source": source, "target": table.columns.target}
     if task == CLASSIFICATION:
-        counts = np.unique(y, return_counts=True)[1]
-        # With balanced weights the model has learned from classes of equal frequency.
-        counts = counts if settings.class_weight is None else np.ones(len(counts))
+        counts = np.unique(y, return_counts=True)[1].astype(np.float64)
+        if settings.class_weight is not None:
+            counts[:] = 1.0  # with balanced weights the model learns from classes of equal frequency
         training["priors"] = (counts / counts.sum()).tolist()
     fitted = Fitted(model, table.columns, scaling, training)
     with working(f"Fitting {type(model).__name__} on {table.X.shape[0]} x {table.X.shape[1]} values"):
