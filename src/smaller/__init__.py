@@ -24,6 +24,7 @@ _DEFINED_IN = {
     "tuning.evidence_search": "EvidenceSearch",
     "tuning.kernel_width": "tune_width",
     "tuning.path": "Path path",
+    "tuning.relaxed": "refit",
     "tuning.training_path": "laplace_path training_path",
 }
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}

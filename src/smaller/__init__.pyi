@@ -31,5 +31,6 @@ from .tuning.evidence_search import EvidenceSearch as EvidenceSearch
 from .tuning.kernel_width import tune_width as tune_width
 from .tuning.path import Path as Path
 from .tuning.path import path as path
+from .tuning.relaxed import refit as refit
 from .tuning.training_path import laplace_path as laplace_path
 from .tuning.training_path import training_path as training_path

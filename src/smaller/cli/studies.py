@@ -98,7 +98,7 @@ def _above(score: Score, best: Score) -> str:
 def show_path(
     data: DataFile,
     target: Target = "y",
-    strengths: Annotated[int, typer.Option(min=1, help="How many strengths.")] = 20,
+    strengths: Annotated[int, typer.Option(min=1, help="The number of strengths.")] = 20,
     output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
     standardize: Standardize = True,
     task: Task = None,
@@ -161,7 +161,7 @@ def show_bound(
     ] = "test-set",
     delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.05,
     prior: Annotated[float | None, option("Rate of a Laplace prior fixed without the data.")] = None,
-    intercept_prior: Annotated[float | None, option("The same for the intercept.")] = None,
+    intercept_prior: Annotated[float | None, option("Rate of the Laplace prior of the intercept.")] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
