@@ -123,7 +123,7 @@ def _thousands(name: str, texts: Texts, by_comma: bool, wanted: Reading) -> tupl
     if len(marks) > 1 or (marks and wanted.thousands not in (None, *marks)):
         return (
             "",
-            f"Column {name!r} has several marks between thousands, or another than given, as in {shown}; write them alike.",
+            f"Column {name!r} has different marks between thousands, as in {shown}; write them alike.",
         )
     return (marks.pop() if marks else ""), ""
 
