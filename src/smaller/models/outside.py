@@ -49,8 +49,8 @@ def check_outside(model, X, outside: str) -> None:
 def added_variance(model, X) -> np.ndarray:
     """The variance that one more column, centred on each sample itself, adds to its prediction, (n,).
 
-    v = e^2 / (1 / g + s) with e = k(x, x) - phi(x)' S Phi' k / noise and s = k' (I - Phi S Phi' / noise) k / noise,
-    k the column on the training samples, S the covariance of the weights, and g, the prior variance of the new weight, the
+    v = e^2 / (1 / g + s), e = k(x, x) - phi(x)' S Phi' k / noise, s = k' (I - Phi S Phi' / noise) k / noise, with k the
+    column on the training samples, S the covariance of the weights, and g, the prior variance of the new weight, the
     largest of those kept (Rasmussen and Quinonero-Candela 2005). Columns are centred where there is an intercept.
     Training samples are the distinct rows, each counted once.
     """
