@@ -20,6 +20,7 @@ from .inside import INSIDE, core
 from .kept import kept
 from .numbers import number_facts
 from .paths import path_facts
+from .selection import add_columns, selection_facts
 from .summary import fingerprint, summary
 
 OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
@@ -27,8 +28,9 @@ SEEN = "These are the samples that the model was fitted on: errors on new sample
 
 
 def facts(
-    model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True, threshold=None, date=None
-) -> dict[str, Any]:
+    model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True, selection=None,
+    intervals=None, threshold=None, date=None,
+) -> dict[str, Any]:  # fmt: skip
     """The facts of a report, as a dict that JSON can hold.
 
     Parameters
@@ -50,6 +52,11 @@ def facts(
         one kept with the model (``path_``), if any.
     with_path : bool, default=True
         Whether to include the path.
+    selection : StabilitySelection or Knockoffs, default=None
+        Fitted on the inputs of the model: the weights get the frequencies (or e-values) of their features, and the
+        facts a sentence about how many of them may be false.
+    intervals : WeightTable, default=None
+        As :func:`smaller.inference.debiased` returns it: the weights get intervals and p-values.
     threshold : tuple of a class and a probability, default=None
         For classifiers: the measures are also given where this class is decided if its probability is at least this.
     date : str, default=None
@@ -68,6 +75,8 @@ def facts(
     baseline = training.pop("means", None)
     asked = {"threshold": threshold} if task == CLASSIFICATION else {}
     found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), **asked)
+    weights = kept(inner, X, names, labels)
+    add_columns(weights, names, selection, intervals)
     data = {"source": source, "samples": len(y), "inputs": int(X.shape[1]), "sparse": bool(sparse.issparse(X))}
     told = found.pop("told")
     gathered = {
@@ -76,7 +85,8 @@ def facts(
         **found,
         "data": {**data, **found["data"], "note": SEEN if found["data"]["training_sample"] else ""},
         "model": _model(model, inner, training),
-        "kept": kept(inner, X, names, labels),
+        "kept": weights,
+        **({} if selection is None else {"selection": selection_facts(selection, X, names)}),
         "path": path_facts(path, inner, X, y, names, labels, found["data"]["training_sample"])
         if with_path
         else {"reason": "The path was not requested."},
