@@ -77,7 +77,7 @@ def explain(model, X, background, names=None) -> list[Explanation]:
     worst radius: -3.0
     """
     inner = core(model)
-    X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     Phi = _dense(inner.basis_.transform(X, inner.support_))
     mean = np.asarray(background, dtype=np.float64) if np.ndim(background) == 1 else mean_columns(inner, background)
     if mean.shape != (len(inner.support_),):
@@ -102,7 +102,7 @@ def mean_columns(model, X) -> np.ndarray:
     inner = core(model)
     if what_is_kept(inner) == "vectors":
         return np.zeros(len(inner.support_))
-    X = X if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     total, n = np.zeros(len(inner.support_)), X.shape[0]
     for start in range(0, n, BLOCK):
         total += np.asarray(inner.basis_.transform(X[start : start + BLOCK], inner.support_).sum(axis=0)).ravel()
@@ -124,7 +124,7 @@ def row_facts(inner, X, names: np.ndarray, labels: list[str], background, told: 
     For several classes these are the contributions to the score of the predicted class, less those to the score of the
     second most probable one. `told` has what else is known of every sample, such as the truth.
     """
-    n = X.shape[0]
+    X, n = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X), X.shape[0]
     if not len(inner.support_):
         return {"rows": [], "of": n}
     rows = np.arange(n) if n <= ROWS else np.sort(np.random.default_rng(0).choice(n, ROWS, replace=False))
