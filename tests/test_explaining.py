@@ -32,7 +32,7 @@ def test_contributions_add_up_to_the_scores(kind):
     scores = np.reshape(raw_scores(model, X[:6]), (6, -1))
     for why, score in zip(found, scores, strict=True):
         np.testing.assert_allclose(why.base + why.contributions.sum(axis=1), score, atol=1e-9)
-        np.testing.assert_array_equal(why.scores, score)
+        np.testing.assert_allclose(why.scores, score, atol=1e-9)
         sizes = np.abs(why.contributions).max(axis=0)
         assert (np.diff(sizes) <= 0).all()
         assert len(why.names) == len(model.support_)

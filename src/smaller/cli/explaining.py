@@ -10,7 +10,7 @@ import numpy as np
 from ..atomic import replacing
 from ..data.tables.formulas import write_csv
 from ..errors import ModelFileError
-from ..report import explain as explained
+from ..report import explain
 from ..report.explaining import row_facts
 from . import models
 from .application import app, check_place
@@ -20,9 +20,9 @@ from .terminal import grid, say
 SHOWN = 5  # rows that are explained where none is named
 
 
-@app.command()
+@app.command(name="explain")
 @reads(OPENING)
-def explain(
+def explain_rows(
     model: ModelFile,
     data: DataFile,
     row: Annotated[list[int] | None, option("A row to explain, 1 for the first; may be repeated.")] = None,
@@ -82,7 +82,7 @@ def _write(fitted: models.Fitted, X, means: np.ndarray, output: Path) -> None:
 
     labels = [str(label) for label in getattr(fitted.model, "classes_", [])]
     parts = []
-    for number, why in enumerate(explained(fitted.model, fitted.inputs(X), means, fitted.columns.inputs), 1):
+    for number, why in enumerate(explain(fitted.model, fitted.inputs(X), means, fitted.columns.inputs), 1):
         for k, added in enumerate(why.contributions):
             towards = {"class": labels[1] if len(why.contributions) == 1 else labels[k]} if labels else {}
             parts.append(

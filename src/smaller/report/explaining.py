@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..models.base import raw_scores
 from ..models.selector import input_names
 from ..tuning.ranking import what_is_kept
 from .inside import core
@@ -86,7 +85,7 @@ def explain(model, X, background, names=None) -> list[Explanation]:
             f"array of shape {mean.shape}."
         )
     W = _weights(inner)
-    scores = np.reshape(raw_scores(inner, X), (len(Phi), -1))
+    scores = Phi @ W.T + np.atleast_1d(np.asarray(inner.intercept_, dtype=np.float64))
     given = None if names is None else np.asarray(names, dtype=object)
     columns = np.asarray(inner.basis_.names(input_names(inner, given)), dtype=object)[inner.support_]
     return [_explained(columns, Phi[i], W * (Phi[i] - mean), scores[i]) for i in range(len(Phi))]
