@@ -56,6 +56,8 @@ class SoftmaxChain:
         self.V = np.zeros((data.A.shape[1], data.Y.shape[1]))
         self.V[:, : data.columns] = start
         self.d = data.A.shape[1] - data.ones
+        if data.ones and data.free_intercepts < data.columns:  # the fixed intercept is 0, so that scaling keeps it
+            self.V[self.d] -= self.V[self.d, data.columns - 1]
         self.kappa = data.weight[:, None] * (data.Y - 0.5)
         self.sign = 2 * data.Y[:, 0] - 1 if data.Y.shape[1] == 2 else None
         self.E = data.A @ self.V
