@@ -188,6 +188,9 @@ class PosteriorSample:
         names = [f"the weight of {self.names[j]}{label}" for label in labels for j in columns]
         parts = [W.reshape(*W.shape[:2], -1), self.log_likelihood[..., None]]
         names.append("the log-likelihood")
+        level = self.intercept - self.intercept.mean(axis=2, keepdims=True) if several else self.intercept
+        parts.append(level)
+        names += [f"the intercept ({each})" for each in np.asarray(self.classes)] if several else ["the intercept"]
         for values, name in ((self.lam, "the strength"), (self.noise, "the noise")):
             if values is not None:
                 parts.append(values[..., None])
