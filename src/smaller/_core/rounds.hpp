@@ -57,10 +57,9 @@ public:
             begins.push_back(account.places.size());
             const Ending end = one(screen, known);
             keep_weights();
-            for (const size_t number :
-                 {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
-                  (account.history.size() - noted) / Account::NUMBERS_OF_A_STEP, account.places.size() - begins[i]})
-                account.ends.push_back(static_cast<std::int64_t>(number));
+            for (const std::int64_t number : end.numbers()) account.ends.push_back(number);
+            account.ends.push_back((account.history.size() - noted) / Account::NUMBERS_OF_A_STEP);
+            account.ends.push_back(account.places.size() - begins[i]);
         }
         return std::move(account);
     }
@@ -97,6 +96,7 @@ private:
     GradientBounds bounds;
     std::vector<double> spans;  // weighted lengths of columns; negative where not measured yet
     Hessian hessian;
+    DrawnRows drawn;
     Places chosen, previous;
     std::chrono::steady_clock::time_point began;
     Account account;
@@ -132,7 +132,7 @@ private:
             const double before = violation(), was = certificate.value;
             if (first && ahead > 0.0) extrapolate();
             const Outcome step = solve(chosen, fraction * violation(), along_a_path());
-            out.sweeps += step.sweeps;
+            out.work += step.work;
             look(false);
             settle();
             if (step.stalled && violation() >= 0.5 * before && certificate.value >= was * (1.0 - 1e-12)) {
@@ -269,7 +269,9 @@ private:
         const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates exceeds a screen as well
         for (const size_t t : near)
             if (std::abs(at.G[t]) > least * prior.l1(t) && at.W[t] == 0.0 && may_enter(t)) entering.push_back(t);
-        const size_t room = std::max(rule.room, 2 * support.size());
+        // Few columns of many rows: one working set of all of them is cheaper than several that grow.
+        const bool all = !drawn.refused && SampledModel<Columns>::suits(D, inner, inner, 0);
+        const size_t room = all ? inner : std::max(rule.room, 2 * support.size());
         if (least == 1.0 && entering.size() > room) {
             const auto worse = [&](size_t a, size_t b) {
                 return std::abs(at.G[a]) * prior.unit[b] > std::abs(at.G[b]) * prior.unit[a];
@@ -344,7 +346,8 @@ private:
         if (D.intercept) std::copy_n(at.W + inner, k, b.data());
         Hessian own;
         const WorkingSet working{a, feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data()};
-        Newton<Columns> newton(packed.columns, D, working, b.data(), at.F, shared_hessian ? hessian : own, poll);
+        Newton<Columns> newton(packed.columns, D, working, b.data(), at.F, shared_hessian ? hessian : own, drawn,
+                               poll);
         const Outcome out = newton.run(target, STEPS_PER_PASS);
         for (size_t c = 0; c < a; ++c) at.W[places[c]] = w[c];
         update_support(places);
