@@ -306,8 +306,10 @@ def test_the_strength_chosen_is_the_best_on_the_rows_left_out():
     best = model.scores_.mean(axis=0).argmax()
     assert model.lam_ == model.lams_[best]
     assert_allclose(model.lams_, path(X, y, 12).lams)
-    assert_array_equal(model.path_.lams, model.lams_[: best + 1])
-    assert_allclose(model.path_.coefs[-1], model.coef_)
+    assert_array_equal(model.path_.lams, model.lams_)
+    assert_allclose(model.path_.coefs[best], model.coef_)
+    assert_array_equal(model.path_.at(model.lam_).coef, model.path_.coefs[best])
+    assert model.lam_ == (model.lam_min_ if model.rule == "min" else model.lam_1se_)
     single = SMLR(model.lam_).fit(X, y)
     assert model.objective_ == pytest.approx(single.objective_, rel=2e-6)
     assert_allclose(model.predict_proba(X), single.predict_proba(X), atol=2e-3)
@@ -631,6 +633,15 @@ def test_a_kernel_prediction_needs_only_the_relevance_vectors():
     F = rbf_kernel(X, model.relevance_vectors_, gamma=0.05) @ model.coef_[:, model.support_].T + model.intercept_
     assert_allclose(model.decision_function(X), F, atol=1e-10)
     assert_allclose(model.transform(X), rbf_kernel(X, model.relevance_vectors_, gamma=0.05), atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["poly", "linear", "rbf"])
+def test_a_kernel_value_in_single_precision_does_not_depend_on_the_other_centres(kernel):
+    """A prediction asks for the columns of the support alone; sums in single precision would differ by their number."""
+    X = np.random.default_rng(0).normal(50.0, 1.0, (300, 40)).astype(np.float32)
+    basis = Kernel(kernel).fit(X, np.ones(300))
+    some = np.array([3, 50, 111])
+    assert_array_equal(basis.transform(X[5:6], some), basis.transform(X)[5:6, some])
 
 
 def test_equal_rows_are_one_centre():
