@@ -1,5 +1,6 @@
 // Proximal Newton steps for a penalised multinomial (or Gaussian) posterior on a working set of coordinates.
 #pragma once
+#include "block_sweeps.hpp"
 #include "rule.hpp"
 #include "sampled.hpp"
 #include "sweeps.hpp"
@@ -18,7 +19,8 @@ public:
     Newton(const Columns& columns, const Samples& samples, const WorkingSet& set, double* b, double* F, Hessian& kept,
            DrawnRows& drawn, std::function<void()> poll)
         : M(columns, samples, set), b(b), F(F), kept(kept), poll(std::move(poll)), n(samples.n), k(samples.k),
-          sweeps(M), gram(M, kept), sampled(M, drawn), trial_P(n * k), trial_U(n * k), step_F(n * k), trial_F(n * k) {}
+          sweeps(M), block_sweeps(M), gram(M, kept), sampled(M, drawn), trial_P(n * k), trial_U(n * k), step_F(n * k),
+          trial_F(n * k) {}
 
     Newton(const Newton&) = delete;  // its parts refer to each other
 
@@ -58,6 +60,7 @@ private:
     std::function<void()> poll;
     const size_t n, k;
     Sweeps<Columns> sweeps;
+    BlockSweeps<Columns> block_sweeps;  // where the working set has blocks
     Gram<Columns> gram;
     SampledModel<Columns> sampled;
     double length = 0.0, farthest_change = 0.0;  // of the last step: the part taken; of a score, of the whole step
@@ -98,7 +101,8 @@ private:
         } else {
             M.curvature_weights(M.P, cautious);
             const int most = static_cast<int>(std::min<double>(worth, Sweeps<Columns>::MAX_SWEEPS));
-            kept.sweeps = sweeps.run(std::max(FORCING * out.violation, least), most, poll);
+            const double enough = std::max(FORCING * out.violation, least);
+            kept.sweeps = M.A.blocks == nullptr ? sweeps.run(enough, most, poll) : block_sweeps.run(enough, most, poll);
             out.work.sweeps += kept.sweeps;
         }
         M.scores_of_step(step_F);
