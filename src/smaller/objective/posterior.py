@@ -58,8 +58,8 @@ class Verdict(NamedTuple):
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-# What rounding leaves of a sum of products, relative to the lengths of its factors; a gap above COARSE does not notice.
-EPSILON, COARSE = 1e-15, 1e-2
+# What rounding leaves of a sum of products, relative to the lengths of its factors.
+EPSILON = 1e-15
 
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
@@ -277,11 +277,9 @@ class Posterior:
             return np.inf
         known = self._known_part(W, fit)
         dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in verdict.shrinkages)
-        gap, size = max(0.0, value - dual), max(abs(value), NEGLIGIBLE * self.total)
-        if gap <= COARSE * size:
-            swing = self._swing(fit.F)
-            gap += self._free_slack(fit.G, swing) + self._rounding(W, fit, swing)
-        return float(gap / size)
+        swing = self._swing(fit.F)
+        hidden = self._free_slack(fit.G, swing) + self._rounding(W, fit, swing)
+        return float((max(0.0, value - dual) + hidden) / max(abs(value), NEGLIGIBLE * self.total))
 
     def _swing(self, F: np.ndarray) -> np.ndarray:
         """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""
