@@ -64,7 +64,7 @@ def stability(model, row, data, given):
 def _threshold(W, fdr, plus):
     """The smallest t at which at most a share fdr of the features is estimated to be false, by trying all."""
     for t in sorted(set(np.abs(W[W != 0]))):
-        if (plus + (W <= -t).sum()) / max(1, (W >= t).sum()) <= fdr * (1 + 1e-12):
+        if (plus + (-t >= W).sum()) / max(1, (t <= W).sum()) <= fdr * (1 + 1e-12):
             return t
     return np.inf
 
