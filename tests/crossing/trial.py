@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 
 import smaller
-import smaller.inference
 from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning
 
 from . import judges, samples

@@ -58,8 +58,8 @@ class Verdict(NamedTuple):
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-# What rounding leaves of a sum of products, relative to the lengths of its factors.
-EPSILON = 1e-15
+# What rounding leaves of a sum of products, relative to the lengths of its factors; a gap above COARSE does not notice.
+EPSILON, COARSE = 1e-15, 1e-2
 
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
