@@ -9,6 +9,7 @@ from scipy.special import log_ndtr
 
 from . import judges
 from .samples import at_home
+from .selection import knockoffs, stability
 
 
 def _dense(values):
@@ -375,5 +376,6 @@ def dual_space(model, row, data, given):
 
 FAMILIES = (
     softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance, dual_space,
+    stability, knockoffs,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}

@@ -15,6 +15,15 @@ DATA = {
 LABELLED = {**DATA, "layout": LAYOUTS, "classes": [2, 3, 5, 20], "labels": ["int", "str"], "separable": [False, True]}
 REAL = {**DATA, "layout": LAYOUTS, "unit": ["1", "1e6", "1e-6"], "separable": [False]}
 
+# Selectors of features, of labels or (no classes) numbers; the shape "tiny" has too few samples to be halved.
+SELECTED = {
+    "shape": ["tall", "wide"],
+    "classes": [0, 2, 3],
+    "unit": ["1", "1e6", "1e-6"],
+    "targets": [1],
+    "estimator": ["none", "path", "weights"],
+}
+
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
 SOFTMAX = {
     "basis": BASES,
@@ -286,5 +295,37 @@ TABLES = [
         "scaled",
         fixed={"max_iter": 20},
         refused=refuse(lambda row: row["classes"] == 20),
+    ),
+    Table(
+        "StabilitySelection",
+        {
+            **LABELLED,
+            **SELECTED,
+            "n_selected": [1, 2],
+            "threshold": [0.6, 0.75, 0.9],
+            "bound": ["unimodal", "worst-case", "r-concave", "meinshausen-buehlmann"],
+            "random_state": [0, 1],
+        },
+        "stability",
+        fixed={"n_pairs": 3, "max_false": None},
+    ),
+    Table(
+        "Knockoffs",
+        {
+            **LABELLED,
+            **SELECTED,
+            "layout": ["C", "F", "float32", "frame", "memmap"],
+            "fdr": [0.2, 0.5],
+            "n_copies": [1, 3],
+            "statistic": ["weight", "entry"],
+            "construction": ["mvr", "equicorrelated"],
+            "plus": [True, False],
+            "random_state": [0, 1],
+        },
+        "knockoffs",
+        refused=refuse(
+            lambda row: row["statistic"] == "entry" and row["estimator"] == "weights",  # which has no path
+            lambda row: row["n_copies"] > 1 and not row["plus"],
+        ),
     ),
 ]

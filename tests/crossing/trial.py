@@ -21,7 +21,16 @@ DOCUMENTED = (
     "whose squares overflow when they are summed",
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
+    "Halving needs at least",
+    "chooses between at least 2 columns that vary and differ",
+    "bound says nothing about n_selected=",
 )
+# Models that select features of X by fits of an estimator, which labels or numbers call for.
+SELECTORS = {
+    "none": (None, None),
+    "path": (smaller.SMLR(standardize=True), smaller.LaplaceRegressor()),
+    "weights": (smaller.JeffreysClassifier(max_iter=100), smaller.JeffreysRegressor()),
+}
 
 
 def run(table, row, seed):
@@ -51,6 +60,8 @@ def parameters(table, row, data):
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:
         given["penalty_factor"] = _penalty_factor(row, data)
+    if "estimator" in given:
+        given["estimator"] = SELECTORS[row["estimator"]][0 if row["classes"] else 1]
     if row.get("solver") in table.limits:
         given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
@@ -60,6 +71,10 @@ def fit(table, row, data, given, seed):
     """The fitted model, or the path; a warm start begins with a fit to other data."""
     if table.model == "path":
         return smaller.path(data.X, data.y, sample_weight=data.weight, offset=data.offset, **given)
+    if hasattr(smaller.inference, table.model):
+        known = {"sample_weight": data.weight, "offset": data.offset}
+        known = {name: value for name, value in known.items() if value is not None}
+        return getattr(smaller.inference, table.model)(**given).fit(data.X, data.y, **known)
     model = getattr(smaller, table.model)(**given)
     if row.get("warm_start"):
         other = samples.make(row, seed + 1)
