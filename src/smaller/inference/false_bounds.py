@@ -29,7 +29,7 @@ def _unimodal(p: int, q: int, tau: float, B: int) -> float:
 
 
 def _r_concave(p: int, q: int, tau: float, B: int) -> float:
-    """Shah & Samworth 2013 under r-concavity: ``p min{1, D(theta^2, t - B; B, -1/2), D(theta, t; 2B, -1/4)}``, t = 2 B tau."""
+    """``p min{1, D(theta^2, t - B; B, -1/2), D(theta, t; 2B, -1/4)}``, t = 2 B tau: Shah & Samworth 2013, r-concave."""
     theta, t = q / p, count_of(tau, B)
     return p * min(1.0, largest_tail(theta**2 * B, t - B, B, -0.5), largest_tail(theta * 2 * B, t, 2 * B, -0.25))
 
