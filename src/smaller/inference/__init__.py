@@ -7,6 +7,8 @@ each of them from the other two.
 :class:`Knockoffs` selects features at a false discovery rate, where the law of the columns is known or can be
 estimated: for about as many samples as columns or more, and many relevant features.
 
+:func:`certified_support` proves which weights of an L1 fit are zero, and which not.
+
 :func:`debiased` gives intervals and p-values of weights where there are enough samples for them.
 
 Examples
@@ -17,6 +19,7 @@ Examples
 0.86 0.47
 """
 
+from .certified import CertifiedSupport, certified_support
 from .debiased import debiased
 from .false_bounds import expected_false, least_threshold, most_selected
 from .knockoffs import Knockoffs
@@ -24,9 +27,11 @@ from .stability import StabilitySelection
 from .weight_table import WeightTable
 
 __all__ = [
+    "CertifiedSupport",
     "Knockoffs",
     "StabilitySelection",
     "WeightTable",
+    "certified_support",
     "debiased",
     "expected_false",
     "least_threshold",
