@@ -9,6 +9,12 @@ estimated: for about as many samples as columns or more, and many relevant featu
 
 :func:`certified_support` proves which weights of an L1 fit are zero, and which not.
 
+:class:`CredibleSetsRegressor` and :class:`CredibleSetsClassifier` report sets of features, near copies of each other
+often, that hold an effect with a probability.
+
+:func:`sample_posterior` draws from the posterior of a fitted model: intervals of every weight, probabilities of signs
+and sizes, and predictions averaged over the draws, as a :class:`PosteriorSample`.
+
 :func:`debiased` gives intervals and p-values of weights where there are enough samples for them.
 
 Examples
@@ -20,15 +26,21 @@ Examples
 """
 
 from .certified import CertifiedSupport, certified_support
+from .credible_sets import CredibleSetsClassifier, CredibleSetsRegressor
 from .debiased import debiased
 from .false_bounds import expected_false, least_threshold, most_selected
 from .knockoffs import Knockoffs
+from .posterior_sample import PosteriorSample
+from .sampling import sample_posterior
 from .stability import StabilitySelection
 from .weight_table import WeightTable
 
 __all__ = [
     "CertifiedSupport",
+    "CredibleSetsClassifier",
+    "CredibleSetsRegressor",
     "Knockoffs",
+    "PosteriorSample",
     "StabilitySelection",
     "WeightTable",
     "certified_support",
@@ -36,4 +48,5 @@ __all__ = [
     "expected_false",
     "least_threshold",
     "most_selected",
+    "sample_posterior",
 ]

@@ -13,6 +13,7 @@ from .. import basis
 from ..data.tables import Columns, TableTransformer
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.held_out import HeldOut
+from ..inference import CredibleSetsClassifier, CredibleSetsRegressor, PosteriorSample
 from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from ..models.jcfo import JCFO
 from ..models.kernel_machines import JFSCL, LRVM
@@ -47,12 +48,13 @@ ESTIMATORS = _by_name(
     *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
     *(LRVM, JFSCL, JCFO),
+    *(CredibleSetsRegressor, CredibleSetsClassifier),
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
     *(basis.Standardized, basis.GatedKernel),
     *(TableTransformer, *PRIVATE),
 )
-RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest, Columns)
+RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest, Columns, PosteriorSample)
 PRIORS = _by_name(Power, Jeffreys, Student)  # their attributes are the arguments of their constructors
 SPLITTERS = _by_name(
     *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),
