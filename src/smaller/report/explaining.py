@@ -73,8 +73,8 @@ def explain(model, X, background, names=None) -> list[Explanation]:
     >>> why, = explain(model, bunch.data[:1], bunch.data, names=bunch.feature_names)
     >>> for name, added in list(zip(why.names, why.contributions[0]))[:2]:
     ...     print(f"{name}: {added:+.1f}")
-    worst concave points: -3.4
-    worst radius: -3.0
+    radius error: -6.3
+    worst radius: -4.7
     """
     inner = core(model)
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
