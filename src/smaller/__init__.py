@@ -23,6 +23,7 @@ _DEFINED_IN = {
     "tuning.cross_validation": "SMLRCV",
     "tuning.evidence_search": "EvidenceSearch",
     "tuning.kernel_width": "tune_width",
+    "tuning.laplace_cross_validation": "LaplaceRegressorCV",
     "tuning.path": "Path path",
     "tuning.relaxed": "refit",
     "tuning.training_path": "laplace_path training_path",

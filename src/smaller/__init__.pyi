@@ -29,6 +29,7 @@ from .report import report as report
 from .tuning.cross_validation import SMLRCV as SMLRCV
 from .tuning.evidence_search import EvidenceSearch as EvidenceSearch
 from .tuning.kernel_width import tune_width as tune_width
+from .tuning.laplace_cross_validation import LaplaceRegressorCV as LaplaceRegressorCV
 from .tuning.path import Path as Path
 from .tuning.path import path as path
 from .tuning.relaxed import refit as refit
