@@ -15,6 +15,7 @@ from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Groups
 from smaller.priors.block_norms import conjugate, dual_norm, residuals, root_of_secular, shrunk, soft
 from smaller.solvers import solve_path
+from smaller.solvers.l1.group_newton import group_newton
 from smaller.solvers.l1.newton import newton
 from smaller.solvers.l1.warm_path import null_point
 from smaller.solvers.smooth import settle
@@ -135,6 +136,29 @@ def test_the_solver_meets_the_reference(name, storage):
         assert solution.gap == pytest.approx(point.gap, rel=1e-3, abs=1e-13)
         assert solution.violation == pytest.approx(point.violation, rel=1e-3, abs=1e-11)
         assert objective.largest_strength(null_point(objective)) == pytest.approx(entry["lam_max"], rel=1e-8)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_python_body_meets_the_reference(name):
+    data, reference = case(name)
+    for entry in reference["results"]:
+        objective = objective_of(name, data, reference, entry)
+        if objective.blocks is None:
+            continue
+        solution = group_newton(objective, objective.start(), 1e-9, 200)
+        assert solution.status.name == "CONVERGED"
+        assert solution.objective == pytest.approx(entry["objective"], rel=1e-8)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4])
+def test_both_bodies_agree_in_units(share):
+    rng = np.random.default_rng(17)
+    problem = random_problem(rng, share, 0.5, False)
+    prior = Groups(2.0, problem.prior.labels, np.ones(4), share, 0.5, None, rng.uniform(0.1, 10, 8))
+    problem = problem.with_prior(prior)
+    solutions = [solve(problem, problem.start(), 1e-10, 200) for solve in (newton, group_newton)]
+    assert solutions[0].objective == pytest.approx(solutions[1].objective, rel=1e-9)
+    np.testing.assert_allclose(*(solution.weights[:-1] for solution in solutions), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["group_iris", "group_wine", "group_fgl_full"])

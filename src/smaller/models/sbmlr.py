@@ -127,8 +127,8 @@ class SBMLR(SparseMultinomialModel):
         objective = problem.objective
         if self.n_init > 1 and objective.blocks is not None and self.l1_share:
             raise ValueError(
-                "n_init > 1 keeps the fit with the greatest evidence, which sparse groups (l1_share between 0 and 1) do "
-                "not have in closed form; use n_init=1, or l1_share=0."
+                "n_init > 1 keeps the fit with the greatest evidence, which sparse groups (l1_share between 0 and 1) "
+                "do not have in closed form; use n_init=1, or l1_share=0."
             )
         null = null_of(objective)
         largest = objective.largest_strength(null) or 1.0
