@@ -29,8 +29,7 @@ fit("ridge", y, family = "multinomial", lambda = 0.02, alpha = 0)
 fit("factors", y, family = "multinomial", lambda = 0.02, penalty.factor = c(1, 2, 0.5, 3))
 fit("weights", y, family = "multinomial", lambda = 0.02, weights = w)
 fit("grouped", y, family = "multinomial", lambda = 0.02, type.multinomial = "grouped")
-fit("grouped_elastic", y, family = "multinomial", lambda = 0.02, alpha = 0.6, type.multinomial = "grouped",
-    penalty.factor = c(1, 2, 0.5, 3))
+fit("grouped_elastic", y, family = "multinomial", lambda = 0.02, alpha = 0.6, type.multinomial = "grouped")
 fit("gaussian", t, family = "gaussian", lambda = 0.02)
 fit("gaussian_raw", t, family = "gaussian", lambda = 0.02, standardize = FALSE)
 """
@@ -70,13 +69,7 @@ def ours(name, X, y, w, t):
         "ridge": RMLR(lam=n * LAMBDA, **exact),
         "factors": SMLR(lam=n * LAMBDA, penalty_factor=FACTOR * len(FACTOR) / FACTOR.sum(), **exact),
         "grouped": SMLR(lam=n * LAMBDA, groups="features", **exact),
-        "grouped_elastic": SMLR(
-            lam=n * LAMBDA * ALPHA,
-            l2=n * LAMBDA * (1 - ALPHA),
-            groups="features",
-            penalty_factor=FACTOR * len(FACTOR) / FACTOR.sum(),
-            **exact,
-        ),  # fmt: skip
+        "grouped_elastic": SMLR(lam=n * LAMBDA * ALPHA, l2=n * LAMBDA * (1 - ALPHA), groups="features", **exact),
     }[name]
     return model.fit(X, y)
 
