@@ -51,6 +51,8 @@ def parameters(table, row, data):
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:
         given["penalty_factor"] = _penalty_factor(row, data)
+    if "groups" in given:
+        given.update(_groups(row, data))
     if row.get("solver") in table.limits:
         given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
@@ -72,6 +74,16 @@ def _class_weight(kind, data):
     if kind != "dict":
         return None if kind == "none" else kind
     return {label: 0.5 + at for at, label in enumerate(data.labels.tolist())}
+
+
+def _groups(row, data):
+    """Groups of columns: none, each column, or labels, of which the first column has one to itself."""
+    kind, d = row["groups"], judges.columns(data.plain, data.s, row["basis"]).shape[1]
+    labels = np.where(np.arange(d) == 0, 0, 1 + np.arange(d) % min(4, max(1, d - 1)))
+    labels = np.unique(labels, return_inverse=True)[1]
+    groups = None if kind == "none" else "features" if "features" in kind else labels
+    factor = np.where(np.arange(labels.max() + 1) == 0, 0.0, 1.5) if "factors" in kind else None
+    return {"groups": groups, "l1_share": 0.3 if "sparse" in kind else 0.0, "group_factor": factor}
 
 
 def _penalty_factor(row, data):
