@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from . import judges
+from .group_judges import GroupedSoftmax
 from .samples import at_home
 from .selection import knockoffs, stability
 
@@ -62,13 +63,25 @@ def _softmax_problem(row, data, given, lam, l2, basis=None):
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) if row["standardize"] else np.ones(Phi.shape[1])
     factor = 1.0 if given["penalty_factor"] is None else given["penalty_factor"]
     reference = row["parametrization"] == "reference" and row["classes"] > 2
-    problem = judges.Softmax(
-        Phi, data.target, row["classes"], s, data.shift, lam * factor * unit, l2 * factor * unit**2,
+    share = given.get("l1_share", 0.0) if given.get("groups") is not None else 1.0
+    posed = (
+        Phi, data.target, row["classes"], s, data.shift, share * lam * factor * unit, l2 * factor * unit**2,
         row["fit_intercept"], reference,
     )  # fmt: skip
+    problem = judges.Softmax(*posed) if share == 1 else _grouped(posed, given, (1 - share) * lam, factor, unit)
     if basis is None and row["basis"] == "rbf":  # the model's own columns are not known
         problem.blur += judges.column_rounding(data.plain, s, row["basis"], np.finfo(float).eps)
     return problem
+
+
+def _grouped(posed, given, lam, factor, unit):
+    """The same with norms of groups; their factors are the user's, or the roots of their numbers of columns."""
+    d = posed[0].shape[1]
+    if isinstance(given["groups"], str):
+        return GroupedSoftmax(*posed, labels=np.arange(d), tau=lam * factor * np.ones(d), unit=unit)
+    labels = np.asarray(given["groups"])
+    c = np.sqrt(np.bincount(labels)) if given["group_factor"] is None else np.asarray(given["group_factor"])
+    return GroupedSoftmax(*posed, labels=labels, tau=lam * c, unit=unit)
 
 
 def _scored(coef, intercept, problem):

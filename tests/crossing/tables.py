@@ -24,6 +24,7 @@ SELECTED = {
     "estimator": ["none", "path", "weights"],
 }
 
+GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
 SOFTMAX = {
     "basis": BASES,
@@ -77,6 +78,14 @@ def all_weights_at_once(row):
     return together and row["shape"] != "tiny" and (row["basis"] != "linear" or row["shape"] == "wide")
 
 
+def no_such_groups(row):
+    """Groups are known to the Newton solver in memory; weights of one share a penalty, which factors may not undo."""
+    kind, factor = row["groups"], row["penalty_factor"]
+    elsewhere = row.get("solver", "auto") not in ("auto", "fixed-point") or row["layout"] == "dask"
+    undone = factor == "each weight" if "features" in kind else factor != "none" and "factors" not in kind
+    return kind != "none" and (elsewhere or undone)
+
+
 def refuse(*rules):
     """A row that any of the rules refuses."""
     return lambda row: any(rule(row) for rule in rules)
@@ -97,6 +106,7 @@ TABLES = [
             "l2": [0.0, 0.5],
             "solver": ["auto", "component-wise", "component-wise-greedy", "bound"],
             "warm_start": [False, True],
+            "groups": GROUPS,
         },
         "softmax",
         limits={"component-wise": 1000, "component-wise-greedy": 300, "bound": 300},
@@ -104,6 +114,8 @@ TABLES = [
             SMLR_RULES,
             lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1),  # first order: slow
             lambda row: row["warm_start"] and other_columns(row),
+            no_such_groups,
+            lambda row: row["warm_start"] and "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic"),
         ),
     ),
     Table(
@@ -118,25 +130,52 @@ TABLES = [
     ),
     Table(
         "SMLRCV",
-        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "rule": ["min", "1se"], "scoring": [None, "accuracy"]},
+        {
+            **LABELLED,
+            **SOFTMAX,
+            "l2": [0.0, 0.5],
+            "rule": ["min", "1se"],
+            "scoring": [None, "accuracy"],
+            "groups": GROUPS,
+        },
         "softmax",
         fixed={"lams": 8, "cv": 2},
-        refused=refuse(SMLR_RULES, other_columns, lambda row: row["classes"] == 20),
+        refused=refuse(
+            SMLR_RULES,
+            other_columns,
+            lambda row: row["classes"] == 20,
+            no_such_groups,
+            lambda row: "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic"),  # other columns
+        ),
     ),
     Table(
         "SBMLR",
-        {**LABELLED, **WITH_DASK, **SOFTMAX, "solver": ["fixed-point", "component-wise"], "n_init": [1, 3]},
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "solver": ["fixed-point", "component-wise"],
+            "n_init": [1, 3],
+            "groups": GROUPS,
+        },
         "softmax",
         limits={"component-wise": 300},
-        refused=refuse(SMLR_RULES, lambda row: row["solver"] == "component-wise" and row["classes"] == 20),
+        refused=refuse(
+            SMLR_RULES,
+            lambda row: row["solver"] == "component-wise" and row["classes"] == 20,
+            no_such_groups,
+            lambda row: row["n_init"] > 1 and "sparse" in row["groups"],  # no evidence to choose by
+            lambda row: row["groups"] != "none" and row["offset"] in ("1e3", "1e6"),  # tens of fits of seconds each
+        ),
     ),
     Table(
         "path",
-        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5]},
+        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "groups": GROUPS},
         "path",
         fixed={"lams": 8},
         refused=refuse(
             SMLR_RULES,
+            no_such_groups,
             lambda row: row["layout"] in ("float32", "csr32") and row["basis"] != "linear",
             lambda row: row["classes"] == 20 and row["offset"] == "1e6",  # many fits of many free weights: seconds each
         ),

@@ -62,6 +62,8 @@ def parameters(table, row, data):
         given["penalty_factor"] = _penalty_factor(row, data)
     if "estimator" in given:
         given["estimator"] = SELECTORS[row["estimator"]][0 if row["classes"] else 1]
+    if "groups" in given:
+        given.update(_groups(row, data))
     if row.get("solver") in table.limits:
         given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
@@ -87,6 +89,16 @@ def _class_weight(kind, data):
     if kind != "dict":
         return None if kind == "none" else kind
     return {label: 0.5 + at for at, label in enumerate(data.labels.tolist())}
+
+
+def _groups(row, data):
+    """Groups of columns: none, each column, or labels, of which the first column has one to itself."""
+    kind, d = row["groups"], judges.columns(data.plain, data.s, row["basis"]).shape[1]
+    labels = np.where(np.arange(d) == 0, 0, 1 + np.arange(d) % min(4, max(1, d - 1)))
+    labels = np.unique(labels, return_inverse=True)[1]
+    groups = None if kind == "none" else "features" if "features" in kind else labels
+    factor = np.where(np.arange(labels.max() + 1) == 0, 0.0, 1.5) if "factors" in kind else None
+    return {"groups": groups, "l1_share": 0.3 if "sparse" in kind else 0.0, "group_factor": factor}
 
 
 def _penalty_factor(row, data):

@@ -118,6 +118,11 @@ def _grouped(X, y, extra, groups, estimator, marks, labels: np.ndarray) -> Rows:
 
 def _reduced(X, y, extra, groups, estimator, marks) -> Rows:
     """One column for each set of copies; penalty factors go with their columns."""
+    if not isinstance(getattr(estimator, "groups", None), str | None):
+        raise ValueError(
+            "Single features are selected and tested here, and labelled groups enter whole; give an estimator with "
+            "groups='features', or without groups."
+        )
     factor = getattr(estimator, "penalty_factor", None)
     factor = None if factor is None else np.atleast_2d(np.asarray(factor, dtype=np.float64))
     if factor is not None and factor.shape[1] != X.shape[1]:

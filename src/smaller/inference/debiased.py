@@ -148,6 +148,10 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
             f"debiased takes SMLR, SMLRCV, SBMLR or LaplaceRegressor; got {type(model).__name__}. Give one of these, "
             "or None for the usual one."
         )
+    if getattr(model, "groups", None) is not None:
+        raise ValueError(
+            "debiased corrects the bias of an L1 penalty, and the model has groups; give one without groups, or None."
+        )
     if getattr(model, "class_weight", None) is not None:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."

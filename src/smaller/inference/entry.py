@@ -27,7 +27,7 @@ TOGETHER = 1 + 1e-6  # features whose strengths of entry differ by less than thi
 CLASS_PATHS = (SMLR, SMLRCV, SBMLR)
 INPUT_MODELS = (JCFO, JFSCL)  # select inputs inside a kernel
 PATH_PARAMETERS = (
-    *("parametrization", "l2", "penalty_factor", "class_weight"),
+    *("parametrization", "l2", "penalty_factor", "class_weight", "groups", "l1_share"),
     *("fit_intercept", "standardize", "tol", "max_iter"),
     *("groups", "l1_share", "group_factor"),
 )

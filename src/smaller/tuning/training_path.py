@@ -129,7 +129,7 @@ def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4, sample_weight=None) -> 
     follow, on_path = (path, SMLR) if hasattr(model, "classes_") else (laplace_path, LaplaceRegressor)
     settings, wanted = model.get_params(deep=False), ["basis", "standardize", "fit_intercept", "class_weight"]
     if isinstance(model, PATH_MODELS):
-        wanted += ["parametrization", "l2", "penalty_factor", "noise"]
+        wanted += ["parametrization", "l2", "penalty_factor", "groups", "l1_share", "group_factor", "noise"]
     shared = {key: settings[key] for key in wanted if key in settings and key in on_path._get_param_names()}
     return follow(X, y, lams, eps=eps, tol=tol, sample_weight=sample_weight, **shared)
 

@@ -19,6 +19,7 @@ from ...objective.posterior import Point, Posterior
 from ..separation import separates
 from ..smooth import confirm, settle, smooth
 from ..solution import History, Solution, Step, Trail
+from .group_newton import group_newton
 
 SMALLEST_WORKING_SET = 64
 STEPS_PER_PASS = 20
@@ -60,9 +61,7 @@ def newton(
     if _core.COMPILED and objective.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     if objective.blocks is not None:
-        raise ValueError(
-            "Groups of columns need the compiled core and data in memory; install it, or leave groups out."
-        )
+        return group_newton(objective, W, tol, max_iter, F)
     history = History(objective)
     settle, solve = _means(objective, tol)
     share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
