@@ -26,6 +26,10 @@ class SmallClassWarning(UserWarning):
     """A class has fewer samples than there are folds: the number of folds is reduced, or a fold lacks the class."""
 
 
+class NoiseWarning(UserWarning):
+    """The evidence cannot find the noise, since the columns are as many as the samples: another rule chose it."""
+
+
 class FitInterrupted(RuntimeError):  # noqa: N818 (the fit itself made no error)
     """The cluster was lost during a fit; ``model`` is the model after the last pass over the data, or None."""
 
@@ -63,6 +67,10 @@ class Status(Enum):
         "the search stopped after {n_iter} iterations before the evidence reached a maximum: its largest slope, or the "
         "gain that a column left out promises, is {violation:.1e}, for tol={tol:.1e}; raise max_iter if it was "
         "reached, otherwise raise tol"
+    )
+    STOPPED = (
+        "the fit stopped after {n_iter} EM steps, as em_steps asks, before the evidence reached a maximum: its largest "
+        "slope, or the gain that columns left out promise, is {violation:.1e}"
     )
     INTERPOLATES = (
         "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "
@@ -112,6 +120,7 @@ __all__ = [
     "EmptyModelWarning",
     "FitInterrupted",
     "ModelFileError",
+    "NoiseWarning",
     "RejectionWarning",
     "SmallClassWarning",
     "Status",
