@@ -21,18 +21,27 @@ FAR = 30.0  # an offset from which on a row is certain
 NEAR = 10.0  # what the largest becomes in the first problem
 SHORTER = 2.0  # times, from one divisor to the next
 ROUGHLY, FEW = 1e-2, 12  # accuracy and iterations of the problems on the way
+MOST_SWEEPS = 100_000  # on the way: a few hundred are common, and where they do not suffice a start is not worth more
 NEARBY = 1.0  # nats for each sample: a start this near to the optimum needs no better one
 NATS = 0.03  # for each sample, their accuracy where they are far: the next problem is to begin within a few nats
 
 
 def begin(objective: Posterior) -> np.ndarray:
     """Weights to begin with."""
-    return _approached(objective, lambda problem, W, tol: newton(problem, W, tol, FEW).weights)
+    swept = 0
+
+    def solve(problem: Posterior, W: np.ndarray, tol: float) -> tuple[np.ndarray, bool]:
+        nonlocal swept
+        solution = newton(problem, W, tol, FEW)
+        swept += solution.extra.get("sweeps", 0)
+        return solution.weights, swept > MOST_SWEEPS
+
+    return _approached(objective, solve)
 
 
 def null_start(objective: Posterior) -> np.ndarray:
     """Weights to begin with where those under a penalty are to stay at 0."""
-    return _approached(objective, lambda problem, W, tol: settle(problem, W, tol).W)
+    return _approached(objective, lambda problem, W, tol: (settle(problem, W, tol).W, False))
 
 
 def nearer(objective: Posterior, W: np.ndarray, F: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
@@ -68,12 +77,18 @@ def is_far(objective: Posterior) -> bool:
     return isinstance(objective.likelihood, Multinomial) and objective.farthest() > FAR
 
 
-def _approached(objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], np.ndarray]) -> np.ndarray:
+def _approached(
+    objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], tuple[np.ndarray, bool]]
+) -> np.ndarray:
+    """The weights at the end of that way; `solve` has those of one problem on it, and whether it is too long."""
     W, far = objective.start(), objective.farthest()
     if not is_far(objective):
         return W
     divisor = far / NEAR
     while divisor > 1.0:
-        W = divisor * solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))
+        V, too_long = solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))
+        W = divisor * V
+        if too_long:
+            return min((W, objective.start()), key=objective.value)
         divisor /= SHORTER
     return W
