@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from smaller import TypeIIRegressor, load, save
 from smaller.design import as_design
-from smaller.errors import ConvergenceWarning, ModelFileError, NoiseWarning
+from smaller.errors import ConvergenceWarning, ModelFileError, UnidentifiedNoiseWarning
 
 
 def cosines(rows, p):
@@ -315,7 +315,7 @@ def test_the_noise_of_four_columns_to_a_sample_is_learned(targets):
     ratios = []
     for seed in range(5):
         Phi, Y, noise, _ = drawn("iid", 20, seed, targets=targets)
-        with pytest.warns(NoiseWarning, match="50 samples exactly with 200 columns"):
+        with pytest.warns(UnidentifiedNoiseWarning, match="50 samples exactly with 200 columns"):
             model = TypeIIRegressor(fit_intercept=False).fit(Phi, Y if targets > 1 else Y[:, 0])
         assert model.status_ == "converged"
         ratios.append(model.noise_ / noise)
@@ -334,7 +334,7 @@ def test_the_noise_of_grouped_complex_and_operator_problems_is_learned():
         ({}, aslinearoperator(Phi), Y[:, 0], noise),
         ({"complex": True}, blurred, noisy, 0.005),
     ):
-        with pytest.warns(NoiseWarning):
+        with pytest.warns(UnidentifiedNoiseWarning):
             model = TypeIIRegressor(fit_intercept=False, **options).fit(given, target)
         assert 0.3 < model.noise_ / expected < 3
 
@@ -351,7 +351,7 @@ def test_few_grouped_columns_leave_the_noise_to_the_evidence():
 @pytest.mark.parametrize("scale", [1e-5, 1e5])
 def test_a_noise_chosen_by_held_out_samples_has_the_units_of_the_targets(scale):
     Phi, Y, _, _ = drawn("iid", 20, 1)
-    with pytest.warns(NoiseWarning):
+    with pytest.warns(UnidentifiedNoiseWarning):
         one, other = TypeIIRegressor().fit(Phi, Y[:, 0]), TypeIIRegressor().fit(3 * Phi, scale * Y[:, 0])
     assert other.noise_ == pytest.approx(scale**2 * one.noise_, rel=1e-6)
     assert other.support_.tolist() == one.support_.tolist()

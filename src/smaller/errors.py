@@ -34,14 +34,14 @@ class SmallClassWarning(UserWarning):
     """A class has fewer samples than there are folds: the number of folds is reduced, or a fold lacks the class."""
 
 
-class NoiseWarning(UserWarning):
-    """The evidence cannot find the noise, since the columns are as many as the samples: another rule chose it."""
-
-
 class FitInterrupted(RuntimeError):  # noqa: N818 (the fit itself made no error)
     """The cluster was lost during a fit; ``model`` is the model after the last pass over the data, or None."""
 
     model = None
+
+
+class UnidentifiedNoiseWarning(UserWarning):
+    """The evidence cannot find the noise, since the columns are as many as the samples: another rule chose it."""
 
 
 class ModelFileError(ValueError):
@@ -129,11 +129,11 @@ __all__ = [
     "FitInterrupted",
     "IntervalWarning",
     "ModelFileError",
-    "NoiseWarning",
     "RejectionWarning",
     "SameRowsWarning",
     "SmallClassWarning",
     "Status",
+    "UnidentifiedNoiseWarning",
     "choose",
     "warn",
 ]

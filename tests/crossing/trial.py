@@ -5,13 +5,13 @@ import warnings
 import numpy as np
 
 import smaller
-from smaller.errors import ConvergenceWarning, EmptyModelWarning, NoiseWarning, SmallClassWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning, UnidentifiedNoiseWarning
 
 from . import judges, samples
 from .claims import CLAIMS
 
 # Warnings that are part of an honest answer.
-HONEST = (ConvergenceWarning, EmptyModelWarning, NoiseWarning, SmallClassWarning)
+HONEST = (ConvergenceWarning, EmptyModelWarning, UnidentifiedNoiseWarning, SmallClassWarning)
 
 # Refusals that the documentation states, each a sentence with its remedy.
 DOCUMENTED = (

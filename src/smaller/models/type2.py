@@ -9,7 +9,7 @@ import numpy as np
 from .._sklearn import StrOptions
 from ..basis import Kernel, Linear, Precomputed
 from ..design import Design, OperatorDesign, as_design
-from ..errors import NoiseWarning, Status, warn
+from ..errors import Status, UnidentifiedNoiseWarning, warn
 from ..objective.evidence import Evidence
 from ..objective.problem import Problem
 from ..objective.sample import Sample
@@ -211,7 +211,7 @@ class TypeIIRegressor(TakesOperators, VarianceModel):
                 f"{evidence.total:.6g} samples exactly with {count} columns; it was chosen by "
                 f"{'a scaled lasso' if evidence.k >= MANY_TARGETS else 'cross-validation'} and least squares on the "
                 "columns that are clearly not 0. If its variance was measured, give noise that value.",
-                NoiseWarning,
+                UnidentifiedNoiseWarning,
             )
         return noise
 
