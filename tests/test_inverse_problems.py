@@ -7,7 +7,7 @@ from reference_cases import case
 from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from smaller import TypeIIRegressor, load, save
+from smaller import TypeIIRegressor, load, maximally_sparse, save
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, ModelFileError, UnidentifiedNoiseWarning
 
@@ -355,3 +355,22 @@ def test_a_noise_chosen_by_held_out_samples_has_the_units_of_the_targets(scale):
         one, other = TypeIIRegressor().fit(Phi, Y[:, 0]), TypeIIRegressor().fit(3 * Phi, scale * Y[:, 0])
     assert other.noise_ == pytest.approx(scale**2 * one.noise_, rel=1e-6)
     assert other.support_.tolist() == one.support_.tolist()
+
+
+# -- the sparsest solution of noisy data
+
+
+def test_the_sparsest_solution_notices_noise():
+    """Without noise it is exact; with noise no exact solution is sparse, and the noise is estimated."""
+    Phi, Y, noise, X = drawn("iid", 30, 2)
+    clean, noisy = maximally_sparse(Phi, Phi @ X[:, 0]), maximally_sparse(Phi, Y[:, 0])
+    truth = np.flatnonzero(X).tolist()
+    assert clean.support.tolist() == truth
+    assert clean.noise == 0
+    assert noisy.support.tolist() == truth
+    assert 0.3 < noisy.noise / noise < 3
+    assert np.count_nonzero(maximally_sparse(Phi, Y[:, 0], noise=0.0).x) == 50
+    operator = maximally_sparse(aslinearoperator(Phi), Y[:, 0])
+    assert_allclose(operator.x, noisy.x, atol=1e-10)
+    tall = maximally_sparse(Phi[:, :20], Y[:, 0])
+    assert tall.noise > 0

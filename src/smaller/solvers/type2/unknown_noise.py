@@ -43,17 +43,19 @@ def abundant(evidence: Evidence) -> bool:
 def noise_of_many_columns(evidence: Evidence, paired: bool = False) -> float:
     """By a scaled lasso for many targets of single columns in memory, else by cross-validation; then least squares."""
     plain = evidence.columns.groups is None and not isinstance(evidence.columns.design, OperatorDesign)
+    noise = evidence.variance
     if plain and evidence.k >= MANY_TARGETS:
         rows = scaled_row_lasso(evidence)
     else:
-        noise = held_out_noise(evidence, paired)
+        noise = held_out_noise(evidence, paired)  # errs upwards: fewer samples find fewer columns
         rows = _clear(newton_and_check(strongest(Grouped(evidence), noise), ROUGHLY, ROUNDS, 0.0)[0])
     left = evidence.total - len(rows)
     if left < 1:
-        return evidence.variance
+        return noise
     Phi, T = evidence.take(rows), evidence.root * evidence.Z
     misfit = T - Phi @ np.linalg.lstsq(Phi, T, rcond=None)[0] if len(rows) else T
-    return max(float((misfit**2).sum()) / (evidence.k * left), LEAST * evidence.variance)
+    # Where columns are nearly alike none may be clear, and least squares would leave much too much.
+    return min(noise, max(float((misfit**2).sum()) / (evidence.k * left), LEAST * evidence.variance))
 
 
 def _clear(fit: GroupFit) -> np.ndarray:
