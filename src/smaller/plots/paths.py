@@ -62,10 +62,12 @@ class PathDisplay(Display):
         self.unit = unit
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, lams=50, eps=None, names=None, ax=None) -> PathDisplay:
+    def from_estimator(cls, estimator, X=None, y=None, *, lams=50, eps=None, names=None, ax=None) -> PathDisplay:
         """The path on samples with the settings of a fitted model, whose own strength is marked.
 
-        Classifiers have the path of :class:`SMLR`, regressors that of :class:`LaplaceRegressor`.
+        Classifiers have the path of :class:`SMLR`, regressors that of :class:`LaplaceRegressor`. Without X and y it is
+        the path that was kept with the model (``path_``), as :class:`SMLRCV` and ``smaller fit`` do, with weights per
+        unit of the columns.
         """
         check_is_fitted(estimator)
         if hasattr(estimator, "relevance_vectors_"):
@@ -73,8 +75,10 @@ class PathDisplay(Display):
                 "A path has as many curves as there are columns, too many for a kernel; use a linear basis."
             )
         names = input_names(estimator, None if names is None else np.asarray(names, dtype=object))
-        found = path_of(estimator, X, y, lams, eps=eps)
         columns = np.asarray(estimator.basis_.names(names), dtype=object)
+        if X is None or y is None:
+            return cls.from_path(_kept_path(estimator), names=columns, chosen=strength_of(estimator), ax=ax)
+        found = path_of(estimator, X, y, lams, eps=eps)
         return cls.from_path(found, estimator.basis_.transform(X), names=columns, chosen=strength_of(estimator), ax=ax)
 
     @classmethod
@@ -82,7 +86,7 @@ class PathDisplay(Display):
         """A path that was computed before; with the columns X the weights are per standard deviation of each."""
         weights, unit = found.coefs, "unit"
         if X is not None:
-            weights, unit = weights * _deviations(X), "standard deviation"
+            weights, unit = weights * deviations_of(X), "standard deviation"
         names = [f"x{j}" for j in range(weights.shape[2])] if names is None else names
         within = chosen is not None and found.lams[-1] <= chosen <= found.lams[0]
         classes = [str(label) for label in found.classes] if weights.shape[1] > 1 else ()
@@ -114,6 +118,16 @@ class PathDisplay(Display):
         label = self.names[j] if k == self._rows(j)[0] else None
         style = STYLES[k % len(STYLES)]
         return ax.plot(self.lams, self.weights[:, k, j], style, color=colour, linewidth=1.8, label=label)[0]
+
+
+def _kept_path(estimator) -> Path:
+    found = getattr(estimator, "path_", None)
+    if not isinstance(found, Path):
+        raise ValueError(
+            f"No path was kept with this {type(estimator).__name__}; give X and y, the samples that it was fitted on, "
+            "or fit SMLRCV, which keeps its path."
+        )
+    return found
 
 
 class SparsityDisplay(Display):
@@ -195,6 +209,7 @@ class SparsityDisplay(Display):
         return self
 
 
-def _deviations(X) -> np.ndarray:
+def deviations_of(X) -> np.ndarray:
+    """Standard deviations of the columns, (p,)."""
     design = as_design(X if hasattr(X, "tocsc") else np.asarray(X, dtype=np.float64))
     return np.sqrt(design.moments(np.ones(design.n)).spread[: design.d] / design.n)

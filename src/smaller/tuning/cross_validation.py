@@ -21,8 +21,8 @@ from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..rows.dask.collections import is_lazy
-from ..solvers import Solution
-from .path import collected, grid_of, trail_of
+from ..solvers import Solution, Trail
+from .path import Path, collected, grid_of, trail_of
 
 
 class SMLRCV(SparseMultinomialModel):
@@ -45,6 +45,8 @@ class SMLRCV(SparseMultinomialModel):
         Folds fitted side by side.
     basis, parametrization, l2, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter
         As in :class:`SMLR`.
+    groups, l1_share, group_factor
+        Of columns, as in :class:`SMLR`.
 
     Attributes
     ----------
@@ -53,8 +55,11 @@ class SMLRCV(SparseMultinomialModel):
     lams_ : ndarray of shape (L,)
     scores_ : ndarray of shape (n_folds, L)
         Greater is better; the log-loss is negated.
+    lam_min_, lam_1se_ : float
+        The strengths that both rules choose.
     path_ : Path
-        The path on the full data, down to the strength chosen.
+        The path on the full data at all of ``lams_``; ``path_.at(lam)`` has the weights at a strength. The model is its
+        point at ``lam_``.
     coef_, intercept_, classes_, support_, dual_gap_, violation_, objective_, ...
         As in :class:`SMLR`, at ``lam_``.
 
@@ -96,6 +101,9 @@ class SMLRCV(SparseMultinomialModel):
         standardize=False,
         tol=1e-6,
         max_iter=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
     ):
         self.lams = lams
         self.eps = eps
@@ -112,6 +120,9 @@ class SMLRCV(SparseMultinomialModel):
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
 
     def _strengths(self) -> tuple[float, float]:
         return 1.0, self.l2
@@ -124,12 +135,18 @@ class SMLRCV(SparseMultinomialModel):
         X, y, sample_weight, offset
             As in :meth:`SMLR.fit`.
         groups : array-like of shape (n_samples,), optional
-            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together.
+            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together. (Groups of
+            columns are a parameter of the model.)
 
         Returns
         -------
         self
         """
+        if groups is not None and np.shape(groups) != np.shape(y)[:1]:
+            raise ValueError(
+                f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
+                f"{np.shape(groups)}. Labels of columns go to the constructor: SMLRCV(groups=...)."
+            )
         return self._fit(Given(X, y, sample_weight, offset, groups))
 
     def _check(self, given: Given) -> Sample:
@@ -140,10 +157,12 @@ class SMLRCV(SparseMultinomialModel):
                 "joblib.parallel_config(backend='dask'))."
             )
         sample = super()._check(given)
-        if self.penalty_factor is not None and hasattr(sample.basis, "center_index_"):
+        labelled = self.groups is not None and not isinstance(self.groups, str)
+        name = "penalty_factor" if self.penalty_factor is not None else "labels of groups" if labelled else None
+        if name is not None and hasattr(sample.basis, "center_index_"):
             raise ValueError(
-                "SMLRCV takes no penalty_factor with a kernel basis: its columns are training samples, and each fold "
-                "has other ones. Leave penalty_factor out, or use SMLR at a strength of your choice."
+                f"SMLRCV takes no {name} with a kernel basis: its columns are training samples, and each fold "
+                f"has other ones. Leave {name} out, or use SMLR at a strength of your choice."
             )
         return sample
 
@@ -157,10 +176,18 @@ class SMLRCV(SparseMultinomialModel):
         best = choose_strength(scores, self.rule)
         trail = trail_of(problem, grid[: best + 1], self.tol, self.max_iter)
         told = {
-            "lam": float(grid[best]), "path": collected(problem, grid[: best + 1], trail), "lams": grid,
+            "lam": float(grid[best]), "path": self._whole_path(problem, grid, best, trail), "lams": grid,
             "scores": scores, "parts": [*trail.missed(), *chain.from_iterable(missed)],
         }  # fmt: skip
         return trail.last._replace(extra={**trail.last.extra, **told})
+
+    def _whole_path(self, problem: Problem, grid: np.ndarray, best: int, trail: Trail) -> Path:
+        """The path to the strength chosen, and on to the smallest strength."""
+        found = collected(problem, grid[: best + 1], trail)
+        rest = grid[best + 1 :]
+        if not len(rest):
+            return found
+        return found.followed_by(collected(problem, rest, trail_of(problem, rest, self.tol, self.max_iter)))
 
     def _adopt(self, problem: Problem, solution: Solution):
         return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
@@ -168,6 +195,9 @@ class SMLRCV(SparseMultinomialModel):
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)
         self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
+        self.lam_min_, self.lam_1se_ = (
+            float(self.lams_[choose_strength(self.scores_, rule)]) for rule in ("min", "1se")
+        )
 
 
 class _FoldModel(SMLR):
