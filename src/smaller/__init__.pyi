@@ -19,8 +19,8 @@ from .models.rvm import RVMRegressor as RVMRegressor
 from .models.sbmlr import SBMLR as SBMLR
 from .models.sparsest import SparseSolution as SparseSolution
 from .models.sparsest import maximally_sparse as maximally_sparse
+from .models.type2 import TypeIIRegressor as TypeIIRegressor
 from .models.type12 import TypeIIClassifier as TypeIIClassifier
-from .models.type12 import TypeIIRegressor as TypeIIRegressor
 from .models.type12 import TypeIRegressor as TypeIRegressor
 from .persist import load as load
 from .persist import save as save

@@ -215,7 +215,7 @@ TABLES = [
             **WITH_DEVICE,
             "targets": [1, 3],
             "basis": BASES,
-            "algorithm": ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
+            "algorithm": ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
         },

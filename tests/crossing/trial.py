@@ -5,12 +5,13 @@ import warnings
 import numpy as np
 
 import smaller
-from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning, UnidentifiedNoiseWarning
 
 from . import judges, samples
 from .claims import CLAIMS
 
-HONEST = (ConvergenceWarning, EmptyModelWarning, SmallClassWarning)  # warnings that are part of an honest answer
+# Warnings that are part of an honest answer.
+HONEST = (ConvergenceWarning, EmptyModelWarning, UnidentifiedNoiseWarning, SmallClassWarning)
 
 # Refusals that the documentation states, each a sentence with its remedy.
 DOCUMENTED = (

@@ -20,7 +20,8 @@ from ..models.kernel_machines import JFSCL, LRVM
 from ..models.multinomial import RMLR, SMLR
 from ..models.rvm import RVMClassifier, RVMRegressor
 from ..models.sbmlr import SBMLR
-from ..models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ..models.type2 import TypeIIRegressor
+from ..models.type12 import TypeIIClassifier, TypeIRegressor
 from ..priors import Jeffreys, Power, Student
 from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step
