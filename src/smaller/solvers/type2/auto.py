@@ -19,7 +19,7 @@ from ..solution import Solution, Step
 from .bulk_lasso import AFTER, FROM_NOTHING, after_lassos
 from .covariance_free import STEPS as STEPS_OF_RULES
 from .covariance_free import exact_at_hand, mackay_rule, ridge_rule, strongest
-from .grouped import Grouped, GroupFit, newton_on_variances, promises, with_groups
+from .grouped import GroupedEvidence, GroupFit, newton_on_variances, promises, with_groups
 from .sequential import solution
 
 LASSO_SAMPLES = 4000  # with more, lassos of thousands of columns take longer than they save
@@ -33,7 +33,7 @@ DISTANCE = 1e-9  # by how much q2 must exceed k z for a group to count as one th
 def best_evidence(evidence: Evidence, noise: float, tol: float, max_iter: int) -> Solution:
     """The best model over the starts, certified over all columns; `max_iter` rounds of Newton and check at most."""
     began = time.perf_counter()
-    problem = Grouped(evidence)
+    problem = GroupedEvidence(evidence)
     best: GroupFit | None = None
     history: list[Step] = []
     for start in _starts(problem, noise):
@@ -48,14 +48,14 @@ def best_evidence(evidence: Evidence, noise: float, tol: float, max_iter: int) -
 def after_em(evidence: Evidence, noise: float, steps: int) -> Solution:
     """The model after a number of EM steps from equal variances, on the columns that these leave."""
     began = time.perf_counter()
-    fit = strongest(Grouped(evidence), noise, steps, exact=True)
+    fit = strongest(GroupedEvidence(evidence), noise, steps, exact=True)
     history = [Step(-fit.log_evidence, np.nan, np.nan, len(fit.columns), time.perf_counter() - began)]
     found = solution(evidence, fit.fit(), 0.0, history, 0.0, False)
     history[-1] = history[-1]._replace(violation=found.violation)
     return found._replace(status=Status.STOPPED, n_iter=steps)
 
 
-def _starts(problem: Grouped, noise: float) -> Iterator[GroupFit]:
+def _starts(problem: GroupedEvidence, noise: float) -> Iterator[GroupFit]:
     nothing = GroupFit(problem, np.empty(0, dtype=int), np.empty(0), noise)
     if not len(problem) or problem.evidence.yy == 0:
         yield nothing

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..l1.quadratic import quadratic_minimum
-from .grouped import Grouped, GroupFit
+from .grouped import GroupedEvidence, GroupFit
 
 AFTER, FROM_NOTHING = 6, 30  # lassos after a rule, and from no variances at all
 ENOUGH = 0.25  # nats that a lasso must gain for another
@@ -35,7 +35,7 @@ def after_lassos(fit: GroupFit, rounds: int) -> GroupFit:
     return fit if best is None or fit.log_evidence > best.log_evidence else best
 
 
-def working_set_lasso(problem: Grouped, weight: np.ndarray, noise: float, X: np.ndarray) -> np.ndarray:
+def working_set_lasso(problem: GroupedEvidence, weight: np.ndarray, noise: float, X: np.ndarray) -> np.ndarray:
     """min |y - Phi x|^2 / (2 noise) + sum_j w_j |x_j|, on working sets that grow by what violates most."""
     limit, X = noise * weight, X.copy()
     chosen = np.flatnonzero(X)

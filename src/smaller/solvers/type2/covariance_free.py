@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from .grouped import Grouped, GroupFit
+from .grouped import GroupedEvidence, GroupFit
 
 STEPS = 30  # from equal variances; many more lead to poorer maxima as often as to better ones
 ROUGH = 10, 1e-2  # probes, each z having a relative error of sqrt(2 / probes), and accuracy of conjugate gradients
@@ -34,32 +34,32 @@ class Moments(NamedTuple):
     z: np.ndarray
 
 
-def em_rule(problem: Grouped, gamma: np.ndarray, at: Moments) -> np.ndarray:
+def em_rule(problem: GroupedEvidence, gamma: np.ndarray, at: Moments) -> np.ndarray:
     """The mean over a group of mu_j^2 + Sigma_jj."""
     return at.square / problem.size + np.maximum(gamma - gamma**2 * at.z / problem.size, 0.0)
 
 
-def mackay_rule(problem: Grouped, gamma: np.ndarray, at: Moments) -> np.ndarray:
+def mackay_rule(problem: GroupedEvidence, gamma: np.ndarray, at: Moments) -> np.ndarray:
     """|mu_g|^2 over how far the data determine the group."""
     return at.square / np.maximum(gamma * at.z, 1e-300)
 
 
-def ridge_rule(problem: Grouped, gamma: np.ndarray, at: Moments) -> np.ndarray:
+def ridge_rule(problem: GroupedEvidence, gamma: np.ndarray, at: Moments) -> np.ndarray:
     """|mu_g| / sqrt(z_g), the least of the bound |mu_g|^2 / gamma + z_g gamma."""
     return np.sqrt(at.square / np.maximum(at.z, 1e-300))
 
 
-Rule = Callable[[Grouped, np.ndarray, Moments], np.ndarray]
+Rule = Callable[[GroupedEvidence, np.ndarray, Moments], np.ndarray]
 
 
-def exact_at_hand(problem: Grouped) -> bool:
+def exact_at_hand(problem: GroupedEvidence) -> bool:
     """Whether all columns, and the covariance of the targets, are formed at little cost."""
     n = len(problem.evidence.s)
     return n * n * len(problem.column) <= WORK
 
 
 def strongest(
-    problem: Grouped,
+    problem: GroupedEvidence,
     noise: float,
     steps: int = STEPS,
     rule: Rule = em_rule,
@@ -88,7 +88,7 @@ def strongest(
 class Exact:
     """Means and z of all groups by the inverse of the targets' covariance, (n, n)."""
 
-    def __init__(self, problem: Grouped):
+    def __init__(self, problem: GroupedEvidence):
         self.problem = problem
         self.Phi = problem.evidence.take(problem.column)
         self.Y = problem.evidence.root * problem.evidence.Z
@@ -108,7 +108,7 @@ class Exact:
 class Probed:
     """The same by products alone: the means, warm from one call to the next, and fresh probes for z."""
 
-    def __init__(self, problem: Grouped, probes: int, accuracy: float):
+    def __init__(self, problem: GroupedEvidence, probes: int, accuracy: float):
         self.problem, self.rng, self.probes, self.accuracy = problem, np.random.default_rng(0), probes, accuracy
         self.root = problem.evidence.root if problem.evidence.weighted else 1.0
         self.Y = problem.evidence.root * problem.evidence.Z

@@ -23,7 +23,7 @@ HALVINGS = 6  # of a step that raises L, before the Hessian is shifted further
 LARGEST_SHIFT = 1e4  # at which a step is that of the reweighting rule, and small
 
 
-class Grouped:
+class GroupedEvidence:
     """The columns of an evidence, group after group, and their products, each of which is formed once."""
 
     def __init__(self, evidence: Evidence):
@@ -81,7 +81,7 @@ class GroupFit:
     """The posterior at variances gamma of some groups, their numbers sorted; in the units of the evidence."""
 
     def __init__(
-        self, problem: Grouped, groups: np.ndarray, gamma: np.ndarray, noise: float, G: np.ndarray | None = None
+        self, problem: GroupedEvidence, groups: np.ndarray, gamma: np.ndarray, noise: float, G: np.ndarray | None = None
     ):
         self.problem, self.groups, self.gamma, self.noise = problem, groups, gamma, noise
         self.size = problem.size[groups]

@@ -20,7 +20,7 @@ from ..solution import Solution, Step
 from ..type1.row_lasso import RowLasso
 from .auto import newton_and_check
 from .covariance_free import strongest
-from .grouped import Grouped, GroupFit
+from .grouped import GroupedEvidence, GroupFit
 from .sequential import FLOOR, solution
 
 FOLDS = 5
@@ -48,7 +48,7 @@ def noise_of_many_columns(evidence: Evidence, paired: bool = False) -> float:
         rows = scaled_row_lasso(evidence)
     else:
         noise = held_out_noise(evidence, paired)  # errs upwards: fewer samples find fewer columns
-        rows = _clear(newton_and_check(strongest(Grouped(evidence), noise), ROUGHLY, ROUNDS, 0.0)[0])
+        rows = _clear(newton_and_check(strongest(GroupedEvidence(evidence), noise), ROUGHLY, ROUNDS, 0.0)[0])
     left = evidence.total - len(rows)
     if left < 1:
         return noise
@@ -87,7 +87,7 @@ def scaled_row_lasso(evidence: Evidence) -> np.ndarray:
 def evidence_noise(evidence: Evidence, tol: float, max_iter: int) -> Solution:
     """Variances of groups and the noise together, of few columns: MacKay's noise and Newton's variances in turn."""
     began, floor = time.perf_counter(), FLOOR * evidence.variance
-    problem, history = Grouped(evidence), []
+    problem, history = GroupedEvidence(evidence), []
     fit = strongest(problem, 0.1 * evidence.variance)
     for _ in range(max_iter):
         fit, _ = newton_and_check(fit, tol, ROUNDS, began)
@@ -139,7 +139,7 @@ class Fold:
             design.restricted(train), evidence.Z[train], evidence.s[train], columns.groups,
             evidence.intercepts - design.intercept,
         )  # fmt: skip
-        self.problem = Grouped(self.evidence)
+        self.problem = GroupedEvidence(self.evidence)
         self.test, self.Y, self.s = design.restricted(test), evidence.Z[test], evidence.s[test]
 
     def density(self, noise: float) -> float:
