@@ -53,10 +53,14 @@ def newton(
     exact : bool
         Whether small problems are solved to rounding even where tol asks for little.
     """
-    if not objective.l1.any():
+    if not objective.sparse:
         return smooth(objective, W, tol, max_iter)
     if _core.COMPILED and objective.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
+    if objective.blocks is not None:
+        raise ValueError(
+            "Groups of columns need the compiled core and data in memory; install it, or leave groups out."
+        )
     history = History(objective)
     settle, solve = _means(objective, tol)
     share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
@@ -111,21 +115,17 @@ def minimise(
     lams: np.ndarray = ONCE,
 ) -> Trail:
     """The same, compiled, for data in memory: at each of some multiples of the objective's L1 strengths."""
-    design, leaders = objective.design, objective.leaders
+    design = objective.design
     G = None if F is None else objective.known_gradient(F)
     known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
     W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
-    penalty = _core.Penalty(
-        l1=objective.l1, l2=objective.l2 if objective.ridged else None, scale=objective.scale,
-        leads=None if leaders is None else leaders.view(np.uint8),
-    )  # fmt: skip
     rule = _core.Rule(
         tol=float(tol), max_iter=int(max_iter), screen=float(screen), exact=bool(exact or tol <= CAREFUL),
         room=max(SMALLEST_WORKING_SET, design.few * objective.k),
     )  # fmt: skip
     by_columns = design.stored is not None
     run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    described = objective.samples, penalty, rule, _core.Point(W=W, F=F, G=G, known=known), lams
+    described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
     ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
     status, iterations, sweeps, rows, counts = ends.T
