@@ -47,10 +47,12 @@ def by_products(rng, A: Any, omega: np.ndarray, kappa: np.ndarray, precision: np
     d = len(precision)
     noise = np.sqrt(omega) * rng.standard_normal(len(omega))
     right = A.T @ (kappa + noise) + np.sqrt(precision) * rng.standard_normal(d)
-    Q = LinearOperator((d, d), lambda v: A.T @ (omega * (A @ v)) + precision * v)
-    unit = 1 / (precision + omega.mean() * len(omega) * (precision < omega.mean() * len(omega)))
-    found, _ = cg(Q, right, x0=start, rtol=ACCURACY, maxiter=10 * d, M=LinearOperator((d, d), lambda v: unit * v))
-    return found
+    # Scaled by the root of a diagonal preconditioner, since precisions differ by many orders of magnitude.
+    mass = omega.sum()
+    root = 1 / np.sqrt(precision + np.where(precision < mass, mass, 0.0))
+    Q = LinearOperator((d, d), lambda v: root * (A.T @ (omega * (A @ (root * v))) + precision * root * v))
+    found, _ = cg(Q, root * right, x0=start / root, rtol=ACCURACY, maxiter=10 * d + 100)
+    return root * found
 
 
 def normal_draw(
