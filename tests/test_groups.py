@@ -397,7 +397,7 @@ BAD = {
     "penalty_factor has no effect": {"groups": LABELS, "penalty_factor": [2] + [1] * 12},
     "no effect with l1_share=1": {"groups": LABELS, "group_factor": np.ones(5), "l1_share": 1.0},
     "share one penalty": {"groups": "features", "penalty_factor": np.ones((3, 13))},
-    "knows no groups": {"groups": "features", "solver": "bound"},
+    "takes no groups": {"groups": "features", "solver": "bound"},
     "for all rows of that column": {"penalty_factor": np.where(np.arange(39).reshape(3, 13) == 0, np.inf, 1.0)},
 }
 

@@ -108,7 +108,9 @@ class RegressionModel(RegressorMixin, Estimator):
             check_outside(self, X, outside)
             return 0.0
         if not hasattr(self, "gamma_"):
-            raise ValueError(f"outside='widen' needs variances of the weights, which {type(self).__name__} has not.")
+            raise ValueError(
+                f"outside='widen' needs variances of the weights, and {type(self).__name__} has none; use RVMRegressor."
+            )
         return added_variance(self, X)
 
 
