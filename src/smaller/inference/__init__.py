@@ -7,6 +7,8 @@ each of them from the other two.
 :class:`Knockoffs` selects features at a false discovery rate, where the law of the columns is known or can be
 estimated: for about as many samples as columns or more, and many relevant features.
 
+:func:`certified_support` proves which weights of an L1 fit are zero, and which not.
+
 :class:`CredibleSetsRegressor` and :class:`CredibleSetsClassifier` report sets of features, near copies of each other
 often, that hold an effect with a probability.
 
@@ -23,6 +25,7 @@ Examples
 0.86 0.47
 """
 
+from .certified import CertifiedSupport, certified_support
 from .credible_sets import CredibleSetsClassifier, CredibleSetsRegressor
 from .debiased import debiased
 from .false_bounds import expected_false, least_threshold, most_selected
@@ -33,12 +36,14 @@ from .stability import StabilitySelection
 from .weight_table import WeightTable
 
 __all__ = [
+    "CertifiedSupport",
     "CredibleSetsClassifier",
     "CredibleSetsRegressor",
     "Knockoffs",
     "PosteriorSample",
     "StabilitySelection",
     "WeightTable",
+    "certified_support",
     "debiased",
     "expected_false",
     "least_threshold",

@@ -19,7 +19,7 @@ FLAT = 1e-4  # precision of intercepts where every precision has to be positive
 
 
 @dataclass
-class Draw:
+class GibbsDraw:
     """One state that is kept: weights (d, k), intercepts (k,), and what else was drawn."""
 
     weights: np.ndarray
@@ -122,11 +122,11 @@ class SoftmaxChain:
         total = largest + np.log(np.exp(F - largest[:, None]).sum(axis=1))
         return float(self.data.weight @ ((self.data.Y * F).sum(axis=1) - total))
 
-    def state(self) -> Draw:
+    def state(self) -> GibbsDraw:
         """The present state."""
         k = self.data.columns
         intercept = self.V[self.d, :k].copy() if self.data.ones else np.zeros(k)
-        return Draw(self.V[: self.d, :k].copy(), intercept, self.prior.lam, np.nan, self.log_likelihood())
+        return GibbsDraw(self.V[: self.d, :k].copy(), intercept, self.prior.lam, np.nan, self.log_likelihood())
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,9 +173,9 @@ class LinearChain:
         degrees = self.data.total - self.data.ones + len(self.w)
         self.noise = square / 2 / self.rng.standard_gamma(degrees / 2)
 
-    def state(self) -> Draw:
+    def state(self) -> GibbsDraw:
         """The present state, with an intercept drawn about the mean of the target."""
         residual = self.data.y - self.data.A @ self.w
         level = np.sqrt(self.noise / self.data.total) * self.rng.standard_normal() if self.data.ones else 0.0
         value = -0.5 * self.data.total * np.log(2 * np.pi * self.noise) - 0.5 * float(residual @ residual) / self.noise
-        return Draw(self.w[:, None].copy(), np.array([level]), self.prior.lam, self.noise, value)
+        return GibbsDraw(self.w[:, None].copy(), np.array([level]), self.prior.lam, self.noise, value)

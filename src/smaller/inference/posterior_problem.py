@@ -20,7 +20,7 @@ from ..objective.problem import Problem
 from ..priors import ElasticNet
 from ..solvers.separation import separates
 from .diagnostics import ess, rhat, tail_ess
-from .gibbs import Draw, LinearChain, LinearData, SoftmaxChain, SoftmaxData
+from .gibbs import GibbsDraw, LinearChain, LinearData, SoftmaxChain, SoftmaxData
 from .posterior_sample import LEAST_ESS, WORST_RHAT
 from .scale_mixtures import HorseshoeScales, LaplaceScales, NormalScales
 from .standard_columns import StandardColumns
@@ -59,7 +59,7 @@ class PosteriorProblem:
         """A chain with scales of its own."""
         return (LinearChain if self.linear else SoftmaxChain)(self.data, self.prior(), start, rng)
 
-    def good_enough(self, kept: list[list[Draw]]) -> bool:
+    def good_enough(self, kept: list[list[GibbsDraw]]) -> bool:
         """Whether R-hat and effective sample sizes of the largest weights and of the likelihood are good."""
         W = np.array([[draw.weights.ravel() for draw in chain] for chain in kept])
         if not self.linear and self.data.columns == self.data.Y.shape[1]:
@@ -71,7 +71,7 @@ class PosteriorProblem:
         least = min(ess(draws).min(), tail_ess(draws).min())
         return bool(least >= LEAST_ESS and rhat(draws).max() <= WORST_RHAT)
 
-    def in_units(self, kept: list[list[Draw]]):
+    def in_units(self, kept: list[list[GibbsDraw]]):
         """Weights, intercepts, strengths, noise and log-likelihoods of all draws, in units of the data."""
         W = np.array([[draw.weights.T for draw in chain] for chain in kept]) * (self.unit / self.scale)
         b = np.array([[draw.intercept for draw in chain] for chain in kept]) * self.unit + self.mean

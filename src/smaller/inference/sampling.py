@@ -14,7 +14,7 @@ from ..design import host
 from ..errors import ConvergenceWarning, choose, warn
 from ..models.base import Given
 from ..progress import tell
-from .gibbs import Draw
+from .gibbs import GibbsDraw
 from .posterior_problem import PosteriorProblem, conditional_draws, posterior_problem
 from .posterior_sample import LEAST_ESS, PosteriorSample
 
@@ -144,7 +144,7 @@ class _Run:
         self.problem, self.wanted, self.n_jobs = problem, draws, n_jobs
         rngs = [np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(chains)]
         self.chains = [problem.chain(_start(problem, i, rng), rng) for i, rng in enumerate(rngs)]
-        self.kept: list[list[Draw]] = [[] for _ in range(chains)]
+        self.kept: list[list[GibbsDraw]] = [[] for _ in range(chains)]
         self.thin, self.interrupted, self.began = 1, False, time.monotonic()
 
     def collect(self, warmup: int, most: int) -> int:
@@ -185,7 +185,7 @@ class _Run:
         tell(f"{what}: {len(self.kept[0])} draws of each of {len(self.chains)} chains, every {self.thin}. sweep kept")
 
 
-def _advanced(chain: Any, sweeps: int, every: int) -> tuple[Any, list[Draw]]:
+def _advanced(chain: Any, sweeps: int, every: int) -> tuple[Any, list[GibbsDraw]]:
     kept = []
     for sweep in range(1, sweeps + 1):
         chain.sweep()

@@ -20,12 +20,14 @@ from ..models.kernel_machines import JFSCL, LRVM
 from ..models.multinomial import RMLR, SMLR
 from ..models.rvm import RVMClassifier, RVMRegressor
 from ..models.sbmlr import SBMLR
-from ..models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ..models.type2 import TypeIIRegressor
+from ..models.type12 import TypeIIClassifier, TypeIRegressor
 from ..priors import Jeffreys, Power, Student
 from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.evidence_search import EvidenceSearch
+from ..tuning.laplace_cross_validation import LaplaceRegressorCV
 from ..tuning.path import Path
 from .preparations import PRIVATE
 
@@ -45,7 +47,7 @@ def _by_name(*classes: type) -> dict[str, Any]:
 
 ESTIMATORS = _by_name(
     *(SMLR, SMLRCV, RMLR, SBMLR, EvidenceSearch),
-    *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
+    *(LaplaceRegressor, LaplaceRegressorCV, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
     *(LRVM, JFSCL, JCFO),
     *(CredibleSetsRegressor, CredibleSetsClassifier),

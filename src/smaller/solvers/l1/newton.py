@@ -19,6 +19,7 @@ from ...objective.posterior import Point, Posterior
 from ..separation import separates
 from ..smooth import confirm, settle, smooth
 from ..solution import History, Solution, Step, Trail
+from .group_newton import group_newton
 
 SMALLEST_WORKING_SET = 64
 STEPS_PER_PASS = 20
@@ -28,6 +29,8 @@ CAREFUL = 1e-5  # who asks for less than this is not given more
 ROUGHLY = 0.3  # of the violation is left where the working set is small and will grow
 SHARE = 0.1  # of tol is what the last working set is solved to
 REFUTED = 3  # times that fresh scores say no: rounding puts the tolerance out of reach
+# What a compiled fit took: Newton steps, sweeps over their models, Hessians of all rows and of samples of the rows.
+WORK = "sweeps", "steps", "hessians", "sampled_hessians"
 FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
 
 
@@ -58,9 +61,7 @@ def newton(
     if _core.COMPILED and objective.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     if objective.blocks is not None:
-        raise ValueError(
-            "Groups of columns need the compiled core and data in memory; install it, or leave groups out."
-        )
+        return group_newton(objective, W, tol, max_iter, F)
     history = History(objective)
     settle, solve = _means(objective, tol)
     share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
@@ -128,9 +129,10 @@ def minimise(
     described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
     ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
-    status, iterations, sweeps, rows, counts = ends.T
+    status, iterations, *work, rows, counts = ends.T
     objectives, violations, gaps, *_ = history[np.cumsum(rows) - 1].T
-    statuses, extras = [ENDS[i] for i in status.tolist()], [{"sweeps": i} for i in sweeps.tolist()]
+    statuses = [ENDS[i] for i in status.tolist()]
+    extras = [dict(zip(WORK, each, strict=True)) for each in np.transpose(work).tolist()]
     steps = [Step(*row)._replace(support=int(row[3])) for row in history[len(history) - rows[-1] :].tolist()]
     value, violation, gap, *_ = steps[-1]
     last = Solution(W, F, statuses[-1], value, gap, violation, int(iterations[-1]), steps, extras[-1])
