@@ -51,7 +51,7 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
     """The point at W with its free weights fitted exactly, the others held: there a certificate of tol can be read."""
     point = objective.at(W, F)
     for _ in range(50):
-        if _is_settled(objective, point, tol):
+        if is_settled(objective, point, tol):
             break
         moved = step(objective, point, np.flatnonzero(objective.free.any(axis=1)))
         if moved is None:
@@ -64,7 +64,7 @@ def confirm(objective: Posterior, point: Point, tol: float, settle: Callable[...
     """A point that seems to be the optimum, as its weights alone tell it; free weights are fitted again if need be."""
     tight = min(tol, EXACT)
     for _ in range(CONFIRMATIONS):
-        if not point.gap <= tol or (point.fresh and _is_settled(objective, point, tight)):
+        if not point.gap <= tol or (point.fresh and is_settled(objective, point, tight)):
             break
         point = settle(objective, point.W, tight)
         if point.fresh:  # nothing could be fitted better
@@ -72,7 +72,7 @@ def confirm(objective: Posterior, point: Point, tol: float, settle: Callable[...
     return point
 
 
-def _is_settled(objective: Posterior, point: Point, tol: float) -> bool:
+def is_settled(objective: Posterior, point: Point, tol: float) -> bool:
     """Whether the free weights are fitted well enough for a certificate of tol."""
     return objective.free_violation(point.residuals) <= FREE_TOLERANCE * min(1.0, 1e5 * tol)
 

@@ -147,9 +147,11 @@ class History:
         self.steps[-1:] = []  # the last row is that of the weights returned
         self.note(point)
         status = Status.CONVERGED if point.gap <= tol else Status.STALLED if claimed else missed
-        if separates(self.objective, point.P):
+        known = self.objective.separated(point)
+        if separates(self.objective, point.P) if known is None else known:
             status, point = Status.SEPARABLE, point._replace(gap=np.inf)
-        return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)
+        weights = self.objective.uncentred(point.W)
+        return Solution(weights, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)
 
 
 def _without_common_shift(objective: Posterior, W: np.ndarray) -> np.ndarray:
