@@ -51,7 +51,6 @@ DEFINED_TWICE = {
     "componentwise": "the kernel of one sweep, and the solver that calls it",
     "em": "two EM algorithms, each the only one of its file, called through its module's table",
     "fast": "the sequential algorithm for a Gaussian and for a Laplace evidence, called through tables",
-    "newton": "the kernel of one step, and the solver that calls it",
     "settled": "the stopping rules of three solvers, each local to its file",
     "solution": "the Solution of the two sequential algorithms, each local to its file",
 }

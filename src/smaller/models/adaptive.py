@@ -12,7 +12,7 @@ from ..likelihoods import Gaussian, Probit
 from ..objective.mixture import MixturePosterior
 from ..objective.problem import Problem
 from ..objective.sample import Sample
-from ..priors import JeffreysMixture, Laplace
+from ..priors import InUnits, Jeffreys, Laplace
 from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
 from ..solvers.type1.reweighted import reweighted
 from ..solvers.type1.scaled_lasso import laplace
@@ -232,7 +232,7 @@ class JeffreysRegressor(AdaptiveRegressor):
 
     def _pose(self, sample: Sample) -> Problem:
         noise = 1.0 if self.noise == "learn" else self.noise
-        return Problem(sample, Gaussian(noise), JeffreysMixture(sample.scale))
+        return Problem(sample, Gaussian(noise), InUnits(Jeffreys(), sample.scale))
 
     def _solve(self, problem: Problem) -> Solution:
         """In units of the target and of the columns, which the objective does not depend on but for a constant."""
@@ -329,7 +329,7 @@ class JeffreysClassifier(Selector, ProbitModel):
         self.max_iter = max_iter
 
     def _pose(self, sample: Sample) -> Problem:
-        return Problem(sample, Probit(), JeffreysMixture())
+        return Problem(sample, Probit(), Jeffreys())
 
     def _solve(self, problem: Problem) -> Solution:
         """One fit for two classes, else one for each class against the rest; the start's factorisation is shared."""

@@ -35,8 +35,9 @@ class MixturePosterior:
     """Negative log posterior of one column of weights under a scale mixture of normals, the noise learned or known.
 
     sum_i s_i loss(Phi_i w + b + offset_i, y_i) + S/2 log noise + 1/2 sum_j h(w_j^2), S = sum_i s_i, over the surviving
-    weights (a zero may have infinite density and never comes back). The noise of the Gaussian likelihood, if learned,
-    is always the best one for the weights, |y - F|^2 / S, or ``floor`` where that is less.
+    weights (a zero may have infinite density and never comes back), without the constant that h may have. The noise of
+    the Gaussian likelihood, if learned, is always the best one for the weights, |y - F|^2 / S, or ``floor`` where that
+    is less.
 
     Parameters
     ----------
@@ -102,10 +103,8 @@ class MixturePosterior:
         # Centred residuals are not multiplied by the means of the columns, however large these are.
         centred = self.s * (residual + tilt / self.total)
         pull = -self.design.pull(centred[:, None], rows)[:, 0]
-        unit = self.prior.units(rows)
-        z = (unit * w) ** 2
-        gamma = self.prior.variance(z) / unit**2
-        value = loss + scale + float(self.prior.h(z).sum()) / 2
+        h, gamma, _ = self.prior.at(w, rows)
+        value = loss + scale + float(h.sum()) / 2
         missed = np.abs(pull * gamma / w - 1.0).max(initial=0.0)
         violation = max(float(missed), abs(tilt) / (self.total * np.sqrt(likelihood.bound)))
         return Survivors(rows, w, b, likelihood.noise, F[:, 0], P, residual, pull, gamma, tilt, value, violation)

@@ -297,7 +297,7 @@ class Posterior(MemoryRows):
 
     def _swing(self, F: np.ndarray) -> np.ndarray:
         """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""
-        return np.sqrt(self.likelihood.noise) + abs(F - self.put(self.weighted(F) / self.total))
+        return self.likelihood.noise**0.5 + abs(F - self.put(self.weighted(F) / self.total))
 
     def _root_mean_square(self, A: np.ndarray) -> np.ndarray:
         return np.sqrt(self.weighted(A * A) / self.total)

@@ -4,16 +4,13 @@ The priors of :mod:`smaller.priors.l1` are separable and convex, sum_jl [ l1_jl 
 objective uses their two arrays of strengths. A penalty factor multiplies the strength of a weight; 0 frees the weight.
 
 :class:`Mixture` and its subclasses are scale mixtures of normals, 1/2 sum_j h(w_j^2) with h concave: a weight is normal
-given its own variance, and the variance that belongs to a weight is 1 / h'(w^2). The priors of Type I estimation
-(``Power``, ``Jeffreys``, ``Student``) are defined by h and its derivative alone.
+given its own variance, and the variance that belongs to a weight is 1 / h'(w^2).
 """
 
 from .l1 import ElasticNet, Laplace, Normal
 from .mixtures import (
     InUnits,
     Jeffreys,
-    JeffreysMixture,
-    LaplaceMixture,
     Mixture,
     Power,
     Student,
@@ -21,6 +18,7 @@ from .mixtures import (
     degree,
     increases,
     is_laplace,
+    laplace_mixture,
     log_prior,
     prior_rate,
     prior_slope,
@@ -30,9 +28,7 @@ __all__ = [
     "ElasticNet",
     "InUnits",
     "Jeffreys",
-    "JeffreysMixture",
     "Laplace",
-    "LaplaceMixture",
     "Mixture",
     "Normal",
     "Power",
@@ -41,6 +37,7 @@ __all__ = [
     "degree",
     "increases",
     "is_laplace",
+    "laplace_mixture",
     "log_prior",
     "prior_rate",
     "prior_slope",

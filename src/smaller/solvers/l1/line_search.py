@@ -15,6 +15,8 @@ ATTEMPTS, RELEARN = 15, 3  # to find a step that is worth taking, the first by w
 class Steps:
     """Steps to the minimum of a model of the objective, or part of the way; kinds of steps differ by their model."""
 
+    falling = 0.5  # to this fraction the violation falls in a step that is worth taking without a gain
+
     def __init__(self, objective: Posterior, screen: float = 1.0):
         self.objective, self.screen = objective, screen
 
@@ -64,12 +66,16 @@ class Steps:
             gain = point.value - moved.value
             if gain >= -1e-4 * length * slope:
                 return moved
-            if -slope * length <= 100 * ROUNDING * abs(point.value):
-                return moved if moved.violation < 0.5 * point.violation else None
+            # Where rounding hides the gain, a step is worth taking if the gradient falls.
+            hidden = -slope * length <= 100 * ROUNDING * abs(point.value)
+            if hidden and moved.violation < self.falling * point.violation:
+                return moved
             if o.passes >= limit:
                 return point
             if learnt and attempt < RELEARN:
                 target = self.proposal(point)
+            elif hidden:
+                return None
             else:
                 length *= float(np.clip(slope * length / (2 * (slope * length + gain)), 0.1, 0.5))
         return None

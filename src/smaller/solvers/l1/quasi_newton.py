@@ -14,7 +14,7 @@ from .proximal import ProximalGradient, soft
 
 MEMORY = 12
 PRESSING = 0.7  # of its l1: a gradient from which on a weight takes part in a step
-FORCING = 0.1  # how much of the violation a step's own problem may keep
+FORCING = 0.03  # how much of the violation a step's own problem may keep
 LONGEST = 1000  # gradient steps on a model
 EVERYWHERE = 0.02  # of the mean curvature, added to that of the few rows, which do not know all columns
 
@@ -28,6 +28,8 @@ class QuasiNewton(Steps):
     drawn they stand alone, theta = 1. S are steps and Y the differences of gradients over them. All in columns of unit
     length.
     """
+
+    falling = 0.9
 
     def __init__(self, objective: SummedPosterior, gram: bool):
         super().__init__(objective)

@@ -112,8 +112,8 @@ class _Run:
         o, rows = self.objective, self.point.rows
         keep = np.abs(w) * o.norm[rows] > NO_RETURN / o.total * o.size
         if not keep.all():
-            z = (o.prior.units(rows) * np.where(w == 0, np.finfo(float).tiny, w))[~keep] ** 2
-            self.carried += float(o.prior.h(np.maximum(z, np.finfo(float).tiny)).sum()) / 2
+            h = o.prior.at(w[~keep], rows[~keep]).h
+            self.carried += float(np.maximum(h, np.log(np.finfo(float).tiny)).sum()) / 2
             b += float(o.mean[rows[~keep]] @ w[~keep])
             self.gram = None if self.gram is None else self.gram[np.ix_(keep, keep)]
             rows, w = rows[keep], w[keep]
@@ -178,7 +178,7 @@ class _Run:
     def bent(self, A: np.ndarray) -> np.ndarray:
         """The Hessian in units of U: the prior adds its bend, a learned noise -2/S v v^T, v = U pull."""
         o, p = self.objective, self.point
-        A = A + np.diag(o.prior.bend((o.prior.units(p.rows) * p.w) ** 2))
+        A = A + np.diag(o.prior.at(p.w, p.rows).bend)
         if o.learn and p.noise > o.floor:
             v = np.sqrt(p.gamma) * p.pull
             A -= 2.0 / o.total * np.outer(v, v)
@@ -209,7 +209,7 @@ class _Run:
             return False
         relative = D / p.w
         reach, length = float(np.abs(relative).max(initial=0.0)), 1.0
-        if not o.prior.bend(p.w**2).any():
+        if not o.prior.at(p.w, p.rows).bend.any():
             # A straight prior's model is exact until the first weight reaches zero, where it is pruned.
             length = 1.0 / max(1.0, float((-relative).max(initial=0.0)))
         elif reach > REACH:
@@ -247,7 +247,7 @@ class _Run:
     def leave_saddle(self) -> bool:
         """Where EM came to rest on a saddle, as it does between equal columns, step off it downhill."""
         o, p = self.objective, self.point
-        if not 1 < len(p.rows) <= o.design.n or not o.prior.bend(p.w**2).any():
+        if not 1 < len(p.rows) <= o.design.n or not o.prior.at(p.w, p.rows).bend.any():
             return False
         value, vector = eigh(self.bent(self.curvature()[0]), subset_by_index=[0, 0], check_finite=False)
         if value[0] >= -1e-6:
