@@ -114,14 +114,47 @@ def test_a_comma_before_three_digits_is_not_guessed_at():
     np.testing.assert_array_equal(read_table(written(";", price=prices), target="y", decimal=",").X[:, 0], expected)
     beside = read_table(written(";", price=prices, size=commas(VALUES)), target="y")  # another column decides it
     np.testing.assert_array_equal(beside.X[:, 0], expected)
-    with pytest.raises(ValueError, match="thousands separators, as in"):
-        read_table(written(";", price=prices), target="y", decimal=".")
+    for options in ({"decimal": "."}, {"thousands": ","}):
+        found = read_table(written(";", price=prices), target="y", **options)
+        np.testing.assert_array_equal(found.X[:, 0], [float(text.replace(",", "")) for text in prices])
 
 
-@pytest.mark.parametrize("text", ["1,234,567", "1,234.5", "1.234,5", "1 234"])
-def test_thousands_separators_are_refused(text):
-    with pytest.raises(ValueError, match="Column 'price' has thousands separators, as in"):
-        read_table(written(";", price=[text] * N), target="y")
+@pytest.mark.parametrize(
+    ("text", "value", "mark"),
+    [
+        ("1,234,567", 1234567.0, "commas"),
+        ("1,234.5", 1234.5, "commas"),
+        ("1.234,5", 1234.5, "points"),
+        ("1 234", 1234.0, "spaces"),
+        ("1\u202f234,25", 1234.25, "spaces"),
+        ("1'234.5", 1234.5, "apostrophes"),
+    ],
+)
+def test_marks_between_thousands_are_recognised_and_said(text, value, mark):
+    file = written(";", price=[text, "17"] * (N // 2))
+    found = read_table(file, target="y")
+    np.testing.assert_array_equal(found.X[:, 0], [value, 17.0] * (N // 2))
+    assert f"{mark} between thousands" in found.columns.told()[0]
+    np.testing.assert_array_equal(read_table(file, columns=found.columns).X, found.X)
+
+
+def test_marks_at_other_places_than_between_thousands_are_refused():
+    columns = read_table(written(";", price=["1,234,567"] * N), target="y").columns
+    with pytest.raises(ValueError, match=r"have text now: 'price' \(such as '12,34,5'"):
+        read_table(written(";", price=["12,34,5"] * N), columns=columns)
+    with pytest.raises(ValueError, match="has several marks between thousands"):
+        read_table(written(";", price=["1,234,567", "1 234 567"] * (N // 2)), target="y")
+
+
+def test_points_before_three_digits_are_not_guessed_at_beside_decimal_commas():
+    people = [f"{1 + i % 9}.{i % 10}{i % 7}{i % 3}" for i in range(N)]
+    file = written(";", people=people, size=commas(VALUES))
+    with pytest.raises(ValueError, match=r"use --thousands \. if it is a thousand, otherwise --thousands none"):
+        read_table(file, target="y")
+    thousands = read_table(file, target="y", thousands=".")
+    np.testing.assert_array_equal(thousands.X[:, 0], [float(text.replace(".", "")) for text in people])
+    np.testing.assert_array_equal(thousands.X[:, 1], VALUES)
+    np.testing.assert_array_equal(read_table(file, target="y", thousands="none").X[:, 0], np.array(people, float))
 
 
 def test_two_decimal_marks_in_a_column_are_refused():
@@ -133,24 +166,58 @@ def test_two_decimal_marks_in_a_column_are_refused():
 # -- dates
 
 
-@pytest.mark.parametrize(
-    "form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%dT%H:%M:%S", "%d %b %Y", "%H:%M", "%Y-%m", "%Y/%m/%d %H:%M"]
-)
-def test_dates_are_refused_with_what_to_do(form):
-    days = pd.date_range("2024-01-03 10:30", periods=10).strftime(form).to_numpy()[np.arange(N) % 10]
-    with pytest.raises(ValueError, match=r"Column 'when' has dates or times, such as .* Put numbers in their place"):
+FORMS = ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%y", "%Y-%m-%dT%H:%M:%S", "%d %b %Y", "%Y/%m/%d %H:%M", "%d/%m/%Y %I:%M %p"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_become_their_parts(form):
+    days = pd.date_range("2024-01-03 10:30", periods=N, freq="11D6h")
+    found = read_table(written(when=days.strftime(form)), target="y")
+    expected = {"year": days.year, "month": days.month, "weekday": days.day_of_week + 1}
+    for part, values in expected.items():
+        np.testing.assert_array_equal(found.X[:, found.columns.inputs.index(f"when: {part}")], values)
+    elapsed = found.X[:, found.columns.inputs.index("when: days since the first")]
+    read = pd.to_datetime(days.strftime(form), format=form)
+    np.testing.assert_allclose(elapsed, (read - read.min().normalize()) / pd.Timedelta(days=1), atol=1e-9)
+    assert ("when: hour" in found.columns.inputs) == ("%M" in form)
+    assert "dates or times, taken as" in found.columns.told()[0]
+    assert read_table(written(when=days.strftime(form)), target="y", ignore=["when"]).columns.inputs == ["plain"]
+    few = days[:10].strftime(form).to_numpy()[np.arange(N) % 10]
+    asked = read_table(written(when=few), target="y", categorical=["when"]).columns
+    assert asked.categories["when"] == sorted(set(few))
+
+
+def test_a_time_of_day_is_its_hour():
+    clock = [f"{hour}:15" for hour in np.arange(N) % 24]
+    found = read_table(written(at=clock), target="y")
+    assert found.columns.inputs == ["at: hour", "plain"]
+    np.testing.assert_array_equal(found.X[:, 0], np.arange(N) % 24 + 0.25)
+
+
+def test_dates_that_may_begin_with_the_day_or_the_month_are_not_guessed_at():
+    days = [f"{1 + i % 12}/{1 + i % 7}/2024" for i in range(N)]
+    with pytest.raises(ValueError, match="say which with --day-first or --month-first"):
         read_table(written(when=days), target="y")
-    assert read_table(written(when=days), target="y", ignore=["when"]).columns.inputs == ["plain"]
-    asked = read_table(written(when=days), target="y", categorical=["when"]).columns
-    assert asked.categories["when"] == sorted(set(days))
+    first = read_table(written(when=days), target="y", day_first=True)
+    other = read_table(written(when=days), target="y", day_first=False)
+    place = first.columns.inputs.index("when: month")
+    np.testing.assert_array_equal(first.X[:, place], 1 + np.arange(N) % 7)
+    np.testing.assert_array_equal(other.X[:, place], 1 + np.arange(N) % 12)
+
+
+@pytest.mark.parametrize("odd", ["2024-01-03|3 January 2024", "2024-02-30|2024-02-28"])
+def test_dates_that_are_not_written_alike_are_refused_with_what_to_do(odd):
+    with pytest.raises(ValueError, match=r"Column 'when' has dates or times, such as .* --ignore 'when'"):
+        read_table(written(when=odd.split("|") * (N // 2)), target="y")
 
 
 def test_dates_of_a_file_with_types_are_dates_too():
     pytest.importorskip("pyarrow")
     days = pd.Series(pd.date_range("2024-01-03", periods=5)).iloc[np.arange(N) % 5].reset_index(drop=True)
     pd.DataFrame({"when": days, "plain": VALUES, "y": LABELS}).to_parquet("table.parquet")
-    with pytest.raises(ValueError, match="Column 'when' has dates or times"):
-        read_table("table.parquet", target="y")
+    found = read_table("table.parquet", target="y")
+    assert found.columns.inputs == ["when: weekday", "when: days since the first", "plain"]
+    np.testing.assert_array_equal(found.X[:, 1], np.arange(N) % 5)
 
 
 # -- running numbers
@@ -180,12 +247,16 @@ def test_whole_numbers_that_measure_something_stay_inputs():
     counts = {"count": np.arange(N) % 50, "id": np.arange(N) // 2, "distinct": np.arange(N) ** 2}
     found = read_table(written(**counts), target="y")
     assert found.columns.inputs == ["count", "id", "distinct", "plain"]
-    assert found.columns.told() == []
+    (said,) = found.columns.told()
+    assert said.startswith("Column 'distinct': numbers, a different whole number in every row; if they identify")
+    assert read_table(written(**counts), target="y", numeric=["distinct"]).columns.told() == []
 
 
 def test_a_table_of_nothing_but_row_numbers_says_so():
     pd.DataFrame({"id": range(30), "y": list("ab") * 15}).to_csv("table.csv", index=False)
-    with pytest.raises(ValueError, match="no column beside the target 'y' but numbers of rows, 'id'; --numeric"):
+    with pytest.raises(
+        ValueError, match=r"no column beside the target 'y' but columns that were left out\. Column 'id'.*--numeric"
+    ):
         read_table("table.csv", target="y")
 
 
@@ -244,8 +315,13 @@ def test_the_command_says_what_columns_were_read_as_and_keeps_it_in_the_model(ca
 
 def test_many_different_texts_are_counted_in_bounded_memory(monkeypatch):
     monkeypatch.setattr("smaller.data.tables.kinds.TEXTS_KEPT", 25)
-    monkeypatch.setattr("smaller.data.tables.learning.CATEGORIES", 20)
-    with pytest.raises(ValueError, match=r"'name' \(more than 25 different texts in 60 rows"):
-        read_table(written(name=[f"person {i}" for i in range(N)]), target="y")
+    monkeypatch.setattr("smaller.data.tables.judging.CATEGORIES", 20)
+    names = read_table(written(name=[f"person {i}" for i in range(N)]), target="y").columns
+    assert names.inputs == ["plain"]
+    assert "left out, as it has a different text in every row" in names.told()[0]
+    twice = read_table(written(name=[f"person {i // 2}" for i in range(N)]), target="y").columns
+    assert "hardly any text comes 5 times (more than 25 different texts)" in twice.told()[0]
+    with pytest.raises(ValueError, match="was given with --categorical, and hardly any of its values comes 5 times"):
+        read_table(written(name=[f"person {i // 2}" for i in range(N)]), target="y", categorical=["name"])
     found = read_table(written(";", size=commas(VALUES)), target="y")  # more different numbers than are remembered
     np.testing.assert_array_equal(found.X[:, 0], VALUES)

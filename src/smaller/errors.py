@@ -18,8 +18,16 @@ class EmptyModelWarning(UserWarning):
     """Every penalised weight is zero: the model predicts the class frequencies, or the mean."""
 
 
+class IntervalWarning(UserWarning):
+    """There are fewer samples for each weight than intervals need: those of strong effects cover too little."""
+
+
 class RejectionWarning(UserWarning):
     """No threshold keeps the error at most as large as requested: every sample will be rejected."""
+
+
+class SameRowsWarning(UserWarning):
+    """Features are assessed on samples that were used to select them: the assessment is too good."""
 
 
 class SmallClassWarning(UserWarning):
@@ -111,8 +119,10 @@ __all__ = [
     "ConvergenceWarning",
     "EmptyModelWarning",
     "FitInterrupted",
+    "IntervalWarning",
     "ModelFileError",
     "RejectionWarning",
+    "SameRowsWarning",
     "SmallClassWarning",
     "Status",
     "choose",

@@ -10,31 +10,32 @@ import typer
 
 from .. import decision
 from ..atomic import replacing
-from ..data.tables import FRAMES
+from ..data.tables import FRAMES, Reading
 from ..data.tables.formulas import write_csv
+from ..data.tables.frames import ending_of, portions
 from ..report import Report
 from ..report import facts as facts_of
 from ..tuning.ranking import CLASSIFICATION, NAMES, REGRESSION, Settings, mean_and_deviation, target_for
 from . import models, options
 from .application import app, check_place, check_task
 from .arguments import (
-    Categorical,
+    LABELLED,
+    OPENING,
+    READING,
     DataFile,
-    Decimal,
-    Ignore,
-    Impute,
     ModelFile,
-    Numeric,
     SameTarget,
     Standardize,
     Target,
     Task,
     option,
+    reads,
 )
 from .terminal import complain, say, show, working
 
 
 @app.command(name="fit")
+@reads(READING)
 def fit_table(
     data: DataFile,
     target: Target = "y",
@@ -44,16 +45,13 @@ def fit_table(
     basis: Annotated[str, typer.Option(help="linear, quadratic, rbf or poly.")] = "linear",
     task: Task = None,
     standardize: Standardize = True,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    decimal: Decimal = None,
-    ignore: Ignore = None,
-    impute: Impute = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Fit a model to a table and save it."""
     check_task(task)
     check_place(output, data)
-    table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
+    table = models.read_to_fit(data, target, reading)
     fitted = models.fit_model(table, model, task, Settings(lam, basis, standardize), data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
@@ -72,6 +70,7 @@ def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False) -> d
 
 
 @app.command()
+@reads(OPENING)
 def predict(
     model: ModelFile,
     data: DataFile,
@@ -81,12 +80,14 @@ def predict(
     reject_cost: Annotated[float | None, option("Cost of a rejection: rejects where that is cheaper.")] = None,
     prior_shift: Annotated[str | None, option("class=frequency,... of the new data, or 'estimate'.")] = None,
     keep: Annotated[list[str] | None, option("A column of the data to repeat in the output.")] = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Predict the rows of a table: the decision, the probability of each class, and rejections."""
     check_place(output, model, data)
     fitted = models.load_fitted(model)
-    table = models.read(data, columns=fitted.columns)
-    kept = _kept_columns(data, keep or [])
+    table = models.read(data, columns=fitted.columns, **reading)
+    kept = _kept_columns(data, keep or [], Reading(columns=fitted.columns, **reading))
     if not fitted.classifies:
         given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
         _refuse_for_numbers([name for name, value in given.items() if value is not None])
@@ -129,12 +130,11 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
     return decision.shift_priors(P, found, training, classes=classes)
 
 
-def _kept_columns(data: Path, names: list[str]) -> dict[str, np.ndarray]:
-    ending = data.name.lower().removesuffix(".gz").rpartition(".")[2]
-    if names and ending not in FRAMES:
+def _kept_columns(data: Path, names: list[str], reading: Reading) -> dict[str, np.ndarray]:
+    if names and ending_of(data) not in FRAMES:
         raise ValueError(f"--keep needs a file with named columns, and {data.name} is a matrix.")
     try:
-        parts = list(FRAMES[ending](data, names, names)) if names else []
+        parts = list(portions(data, reading)(names, names)) if names else []
     except ValueError as error:
         raise ValueError(f"--keep: {error}") from None
     return {name: np.concatenate([part[name].to_numpy() for part in parts]) for name in names}
@@ -166,6 +166,7 @@ def _write(frame, output: Path | None) -> None:
 
 
 @app.command(name="report")
+@reads(LABELLED)
 def write_report(
     model: ModelFile,
     data: DataFile,
@@ -173,11 +174,13 @@ def write_report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page (.html), or its facts (.json).")] = Path(
         "report.html"
     ),
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Write a page about a model on labelled data: its weights, its errors, and its certificate."""
     check_place(output, model, data)
     fitted = models.load_fitted(model)
-    table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
+    table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target, **reading)
     found = Report(gathered(fitted, table.X, table.y, data.name))
     with working("Writing the page"):
         found.save(output)

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 
 from .. import persist
 from ..data.tables import Columns, Table, read_table
+from ..data.tables.dates import from_notes
 from ..errors import ModelFileError, choose
 from ..report.paths import worth_a_path
 from ..tuning.ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
@@ -74,6 +75,8 @@ def _check(fitted: Fitted) -> None:
         raise ValueError("a text for missing values is not text")
     if not all(isinstance(value, (str, float)) for value in fitted.columns.fill.values()):
         raise ValueError("values to impute are neither numbers nor text")
+    for dates in fitted.columns.dates.values():
+        from_notes(dates)
     if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
         raise ValueError("its scaling does not fit its columns")
     if fitted.classifies and len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
@@ -83,17 +86,30 @@ def _check(fitted: Fitted) -> None:
 def read(path: Path, what: str = "Reading", **wanted: Any) -> Table:
     """A table, with progress."""
     with working(f"{what} {path.name}") as tick:
-        return read_table(path, progress=tick, **wanted)
+        table = read_table(path, progress=tick, **wanted)
+    if table.dropped:
+        say(f"{table.dropped} of {table.dropped + len(table.y)} rows have no target and were left out.")
+    return table
 
 
-def read_to_fit(path: Path, target: str, categorical, numeric, decimal: str | None, ignore, impute: bool) -> Table:
+MARKS = {"space": " ", "none": "none", ",": ",", ".": ".", "'": "'", " ": " "}
+
+
+def how_to_read(reading: dict[str, Any]) -> dict[str, Any]:
+    """The options of a command as fields of `Reading`; refused where a mark is unknown."""
+    if reading.get("decimal") is not None:
+        choose("--decimal", reading["decimal"], (".", ","))
+    if reading.get("thousands") is not None:
+        choose("--thousands", reading["thousands"], MARKS)
+    several = ("categorical", "numeric", "ignore", "na")
+    lists: dict[str, Any] = {name: reading[name] or () for name in several if name in reading}
+    marks = {"thousands": MARKS[reading["thousands"]]} if reading.get("thousands") is not None else {}
+    return {**reading, **lists, **marks}
+
+
+def read_to_fit(path: Path, target: str, reading: dict[str, Any]) -> Table:
     """The table to fit; prints how columns were read, where that is not obvious."""
-    if decimal is not None:
-        choose("--decimal", decimal, (".", ","))
-    table = read(
-        path, target=target, categorical=categorical or (), numeric=numeric or (), decimal=decimal,
-        ignore=ignore or (), impute=impute,
-    )  # fmt: skip
+    table = read(path, target=target, **how_to_read(reading))
     for sentence in table.columns.told():
         say(sentence)
     return table

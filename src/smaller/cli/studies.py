@@ -29,39 +29,35 @@ from ..tuning.training_path import laplace_path
 from . import models
 from .application import app, check_place, check_task
 from .arguments import (
-    Categorical,
+    LABELLED,
+    READING,
     DataFile,
-    Decimal,
-    Ignore,
-    Impute,
     ModelFile,
-    Numeric,
     SameTarget,
     Standardize,
     Target,
     Task,
     option,
+    reads,
 )
 from .terminal import grid, say, working
 
 
 @app.command()
+@reads(READING)
 def compare(
     data: DataFile,
     target: Target = "y",
     folds: Annotated[int, typer.Option(min=2, help="Parts of the data, each held out once.")] = 5,
     jobs: Annotated[int, typer.Option(help="Fits side by side; -1 for all processors.")] = -1,
     standardize: Standardize = True,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    decimal: Decimal = None,
-    ignore: Ignore = None,
-    impute: Impute = False,
     task: Task = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Cross-validate every suitable model and recommend one."""
     check_task(task)
-    table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
+    table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
     tried = candidates(task, table.X, standardize)
     with working(f"Comparing {len(tried)} models", total=folds * len(tried)) as tick, models.quiet():
@@ -86,23 +82,21 @@ def _above(score: Score, best: Score) -> str:
 
 
 @app.command(name="path")
+@reads(READING)
 def show_path(
     data: DataFile,
     target: Target = "y",
     strengths: Annotated[int, typer.Option(min=1, help="How many strengths.")] = 20,
     output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
     standardize: Standardize = True,
-    categorical: Categorical = None,
-    numeric: Numeric = None,
-    decimal: Decimal = None,
-    ignore: Ignore = None,
-    impute: Impute = False,
     task: Task = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Show which columns enter as the prior gets weaker: the path of SMLR, or of LaplaceRegressor for numbers."""
     check_task(task)
     check_place(output, data)
-    table = models.read_to_fit(data, target, categorical, numeric, decimal, ignore, impute)
+    table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
     follow = path if task == CLASSIFICATION else laplace_path
     with working(f"Computing the path at {strengths} strengths"):
@@ -145,6 +139,7 @@ KINDS: dict[str, Any] = {"test-set": bounds.test_set, "pac-bayes": bounds.pac_ba
 
 
 @app.command(name="bound")
+@reads(LABELLED)
 def show_bound(
     model: ModelFile,
     data: DataFile,
@@ -155,6 +150,8 @@ def show_bound(
     delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.05,
     prior: Annotated[float | None, option("Rate of a Laplace prior fixed without the data.")] = None,
     intercept_prior: Annotated[float | None, option("The same for the intercept.")] = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Show an upper bound of the true error, with its assumptions."""
     choose("--kind", kind, KINDS)
@@ -164,7 +161,7 @@ def show_bound(
             "The bounds are for the probability of a wrong class, and this model predicts numbers; smaller report "
             "shows how often its intervals contain the true values."
         )
-    table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target)
+    table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target, **reading)
     declared = {"prior": prior, "intercept_prior": intercept_prior}
     with working("Computing the bound"):
         found = KINDS[kind](

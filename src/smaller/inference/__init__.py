@@ -7,6 +7,8 @@ each of them from the other two.
 :class:`Knockoffs` selects features at a false discovery rate, where the law of the columns is known or can be
 estimated: for about as many samples as columns or more, and many relevant features.
 
+:func:`debiased` gives intervals and p-values of weights where there are enough samples for them.
+
 Examples
 --------
 >>> from smaller.inference import expected_false, least_threshold
@@ -15,8 +17,18 @@ Examples
 0.86 0.47
 """
 
+from .debiased import debiased
 from .false_bounds import expected_false, least_threshold, most_selected
 from .knockoffs import Knockoffs
 from .stability import StabilitySelection
+from .weight_table import WeightTable
 
-__all__ = ["Knockoffs", "StabilitySelection", "expected_false", "least_threshold", "most_selected"]
+__all__ = [
+    "Knockoffs",
+    "StabilitySelection",
+    "WeightTable",
+    "debiased",
+    "expected_false",
+    "least_threshold",
+    "most_selected",
+]

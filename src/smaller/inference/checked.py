@@ -15,6 +15,7 @@ from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
 from .distinct import distinct_columns
 from .entry import INPUT_MODELS
+from .same_rows import row_marks
 
 ROW_DATA = ("sample_weight", "offset")  # what fit takes beside X and y, a row for each sample
 
@@ -30,6 +31,7 @@ class Rows(NamedTuple):
     candidates: np.ndarray  # mask of the columns kept: those that may enter
     chosen: np.ndarray  # the columns kept
     unit: np.ndarray  # of each column given, its position among the columns kept; -1 where constant
+    marks: np.ndarray  # of each sample given, a number that other samples do not share
 
     def copies(self) -> list[np.ndarray]:
         """Sets of columns that are copies of each other."""
@@ -49,14 +51,14 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
     X, y = validate_data(selector, X, y, **{**usual, **checks})
     estimator = _estimator_for(selector, y)
     y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)
-    extra = _row_data(fit_params, X)
+    extra, marks = _row_data(fit_params, X), row_marks(X)
     groups = None if groups is None else column_or_1d(groups)
     check_consistent_length(y, groups)
     if "sample_weight" in extra and not extra["sample_weight"].all():
         kept = np.flatnonzero(extra["sample_weight"])
         X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         extra = {name: values[kept] for name, values in extra.items()}
-    return _reduced(X, y, extra, groups, estimator)
+    return _reduced(X, y, extra, groups, estimator, marks)
 
 
 def _estimator_for(selector, y: np.ndarray):
@@ -97,7 +99,7 @@ def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
     return given
 
 
-def _reduced(X, y, extra, groups, estimator) -> Rows:
+def _reduced(X, y, extra, groups, estimator, marks) -> Rows:
     """One column for each set of copies; penalty factors go with their columns."""
     factor = getattr(estimator, "penalty_factor", None)
     factor = None if factor is None else np.atleast_2d(np.asarray(factor, dtype=np.float64))
@@ -111,4 +113,4 @@ def _reduced(X, y, extra, groups, estimator) -> Rows:
         candidates = (np.isfinite(factor) & (factor > 0)).any(axis=0)
         estimator.set_params(penalty_factor=factor[0] if len(factor) == 1 else factor)
     X = X if len(chosen) == X.shape[1] else X[:, chosen]
-    return Rows(X, y, extra, groups, estimator, candidates, chosen, unit)
+    return Rows(X, y, extra, groups, estimator, candidates, chosen, unit, marks)

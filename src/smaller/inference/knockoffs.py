@@ -88,6 +88,8 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         s: the covariance of a column and its knockoff is ``1 - s`` in units of its variance. None with a sampler.
     estimator_ : estimator
         The one that was fitted to the columns and their knockoffs.
+    row_marks_ : ndarray of shape (n_samples,)
+        As in :class:`StabilitySelection`.
 
     Examples
     --------
@@ -180,6 +182,7 @@ class Knockoffs(SelectorMixin, BaseEstimator):
             self, X, y, None, fit_params, accept_sparse=False, ensure_min_features=1, ensure_min_samples=4
         )
         rows = rows._replace(X=np.asarray(rows.X, dtype=np.float64))
+        self.row_marks_ = rows.marks
         p = rows.X.shape[1]
         if not p:
             raise ValueError("Every column of X is constant: there is nothing to choose from.")

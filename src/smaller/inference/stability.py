@@ -86,6 +86,9 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         size of its weight relative to the largest; 0 where the half did not select it.
     estimator_ : estimator
         The one whose features were selected.
+    row_marks_ : ndarray of shape (n_samples,)
+        A number for each sample, by which :func:`debiased` and :func:`smaller.report` recognise samples that assess
+        what they selected.
 
     Examples
     --------
@@ -168,6 +171,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
     def _fit(self, X, y, groups, fit_params):
         self._validate_params()
         rows = checked_rows(self, X, y, groups, fit_params)
+        self.row_marks_ = rows.marks
         p = int(rows.candidates.sum())
         q, tau = self._numbers(p, len(rows.y))
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))

@@ -14,6 +14,8 @@ from ..basis import Linear, finite_columns
 from ..rows.dask.collections import is_frame
 from .predicting import blockwise, note_inputs
 
+P_VALUES = ("p_values_", "pvalues_", "p_values", "pvalues")  # names under which users look for them
+
 
 class Selector(TransformerMixin):
     """Models that switch columns of their basis off: which were kept, and the data reduced to them.
@@ -30,6 +32,14 @@ class Selector(TransformerMixin):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def __getattr__(self, name: str) -> Any:
+        if name in P_VALUES:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: the weight of a sparse fit was selected and shrunk by the same "
+                "samples, so that it has no p-value of its own. Use smaller.inference.debiased(model, X, y)."
+            )
+        return object.__getattribute__(self, name)  # raises the usual error
 
     def get_support(self, indices: bool = False) -> np.ndarray:
         """Mask, or indices, of the basis columns with a non-zero weight."""

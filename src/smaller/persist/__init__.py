@@ -9,15 +9,18 @@ Members are not compressed, so that a small file cannot become large in memory.
 from __future__ import annotations
 
 import json
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
 
 from .._version import __version__
 from ..atomic import replacing
 from ..errors import ModelFileError
+from .preparations import PRIVATE
 from .reading import LaterFormatError, Reader
 from .registry import ESTIMATORS, FORMAT, LARGEST_HEADER, VERSION
 from .writing import Writer, unknown
@@ -29,7 +32,8 @@ def save(model, path, notes: Any = None) -> None:
     Parameters
     ----------
     model : estimator
-        Any model of this package, fitted or not; meta-estimators with such models inside.
+        Any model of this package, fitted or not; meta-estimators with such models inside; pipelines and column
+        transformers of scikit-learn with its scalers, encoders and imputers, and a :class:`TableTransformer`.
     path : str or path
         The file appears whole or not at all.
     notes : plain values, arrays, lists and dicts, default=None
@@ -58,7 +62,7 @@ def save(model, path, notes: Any = None) -> None:
         raise ModelFileError(unknown("model", model))
     writer = Writer()
     body = {"model": writer.encode(model, "model"), "notes": writer.encode(notes, "notes")}
-    header = {"format": FORMAT, "version": VERSION, "library": __version__, **body}
+    header = {"format": FORMAT, "version": VERSION, "library": __version__, "scikit-learn": sklearn.__version__, **body}
     text = json.dumps(header, ensure_ascii=False, allow_nan=False).encode()
     if len(text) > LARGEST_HEADER:
         raise ModelFileError("The model has too many names and settings for a model file; use arrays of numbers.")
@@ -104,7 +108,9 @@ def load_with_notes(path) -> tuple[Any, Any]:
     with open(path, "rb") as stream:  # the errors of missing or forbidden files need no translation
         try:
             reader = Reader(stream)
-            return reader.model(), reader.notes()
+            model, notes = reader.model(), reader.notes()
+            _warn_of_version(path, reader.header)
+            return model, notes
         except LaterFormatError as error:
             raise ModelFileError(f"{path} {error}") from None
         except zipfile.BadZipFile:
@@ -112,6 +118,25 @@ def load_with_notes(path) -> tuple[Any, Any]:
         except Exception as error:  # any error that a damaged or hostile file causes becomes one sentence
             reason = f"it is damaged ({_brief(error)})"
     raise ModelFileError(f"{path} is not a model file: {reason}. Use a file that smaller.save wrote.")
+
+
+def _warn_of_version(path: Path, header: dict) -> None:
+    """Warn where parts of scikit-learn were saved by another of its versions."""
+    written = str(header.get("scikit-learn", sklearn.__version__))[:20]
+    classes = json.dumps(header["model"])
+    if _release(written) != _release(sklearn.__version__) and any(
+        f'"class": "{cls.__name__}"' in classes for cls in PRIVATE
+    ):
+        warnings.warn(
+            f"{path} was saved with scikit-learn {written}, and this is {sklearn.__version__}: its scalers, "
+            "encoders and imputers may work differently; compare some predictions, or fit and save again.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _release(version: str) -> list[str]:
+    return version.split(".")[:2]
 
 
 def _looks_like_zip(stream) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .._version import __version__
 from .meaning import FieldError, check
+from .preparations import PRIVATE
 from .registry import (
     DIMENSIONS,
     ESTIMATORS,
@@ -156,6 +157,19 @@ class Reader:
         matrix.indices, matrix.indptr = indices, indptr  # keep the dtype that was saved
         return matrix
 
+    def dtype(self, content, where: str) -> np.dtype:
+        dtype = np.dtype(str(content))
+        if dtype.kind not in f"{NUMBERS_AND_TEXT}O" or dtype.subdtype or dtype.names:
+            raise ValueError("a type of numbers is not allowed")
+        return dtype
+
+    def number_type(self, content, where: str) -> type:
+        return self.dtype(content, where).type
+
+    def span(self, content, where: str) -> slice:
+        start, stop, step = (part if part is None else int(part) for part in content)
+        return slice(start, stop, step)
+
     def record(self, content, where: str) -> Any:
         return RECORDS[content["class"]](**self.parts(content["parts"], where))
 
@@ -178,7 +192,7 @@ class Reader:
             raise FieldError(f"{where}.{min(strange)} is no parameter of {cls.__name__}")
         model = cls(**parameters)
         for name, item in content["fitted"].items():
-            if not FITTED.fullmatch(name) or hasattr(cls, name):
+            if not (FITTED.fullmatch(name) or name in PRIVATE.get(cls, ())) or hasattr(cls, name):
                 raise FieldError(f"{where}.{name} is no attribute of {cls.__name__}")
             vars(model)[name] = self.decode(item, f"{where}.{name}")
         check(model, where)
@@ -219,4 +233,7 @@ DECODERS: dict[str, Callable] = {
     "splitter": Reader.splitter,
     "prior": Reader.prior,
     "estimator": Reader.estimator,
+    "dtype": Reader.dtype,
+    "type": Reader.number_type,
+    "slice": Reader.span,
 }

@@ -10,6 +10,7 @@ from sklearn import model_selection
 from sklearn.frozen import FrozenEstimator
 
 from .. import basis
+from ..data.tables import Columns, TableTransformer
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.held_out import HeldOut
 from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
@@ -25,6 +26,7 @@ from ..solvers.solution import Step
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.evidence_search import EvidenceSearch
 from ..tuning.path import Path
+from .preparations import PRIVATE
 
 FORMAT, VERSION = "smaller model", 1
 LARGEST_HEADER = 1 << 28  # bytes
@@ -48,8 +50,9 @@ ESTIMATORS = _by_name(
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
     *(basis.Standardized, basis.GatedKernel),
+    *(TableTransformer, *PRIVATE),
 )
-RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest)
+RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest, Columns)
 PRIORS = _by_name(Power, Jeffreys, Student)  # their attributes are the arguments of their constructors
 SPLITTERS = _by_name(
     *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),

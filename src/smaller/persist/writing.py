@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 
 from ..design import host
 from ..errors import ModelFileError
+from .preparations import PRIVATE
 from .registry import ESTIMATORS, FITTED, NUMBERS_AND_TEXT, PRIORS, RECORDS, SPARSE, SPLITTERS
 
 
@@ -21,8 +22,8 @@ def unknown(where: str, value) -> str:
     what = f"{where} is a {cls.__module__}.{cls.__qualname__}"
     if isinstance(value, BaseEstimator):
         return (
-            f"{what}, which a model file cannot hold: it holds models of smaller, with models of smaller inside. Save "
-            "the model of smaller alone and keep the rest in code, or use skops for pipelines."
+            f"{what}, which a model file cannot hold: it holds models of smaller, alone or in pipelines with scalers, "
+            "encoders and imputers of scikit-learn. Save the model of smaller alone and keep the rest in code."
         )
     if callable(value):
         return f"{what}: a function cannot be kept in a file that executes nothing. Use one of the named options."
@@ -79,6 +80,15 @@ class Writer:
         parts = {name: self.array(getattr(value, name), where) for name in ("data", "indices", "indptr")}
         return {"class": type(value).__name__, "shape": [int(side) for side in value.shape], **parts}
 
+    def dtype(self, value, where: str) -> str:
+        dtype = np.dtype(value)
+        if dtype.kind not in f"{NUMBERS_AND_TEXT}O":
+            raise ModelFileError(f"{where} is the type {dtype}; a model file holds numbers and text.")
+        return dtype.str
+
+    def span(self, value: slice, where: str) -> list:
+        return [self.encode(part, where) for part in (value.start, value.stop, value.step)]
+
     def record(self, value, where: str) -> dict:
         names = [field.name for field in fields(value)] if is_dataclass(value) else value._fields
         parts = {name: self.encode(getattr(value, name), f"{where}.{name}") for name in names}
@@ -91,9 +101,10 @@ class Writer:
     def estimator(self, value, where: str) -> dict:
         parameters = value.get_params(deep=False)
         state = {name: item for name, item in vars(value).items() if name not in parameters}
+        private = PRIVATE.get(type(value), ())
         requests, output = state.pop("_metadata_request", None), state.pop("_sklearn_output_config", None)
         for name in state:
-            if not FITTED.fullmatch(name):
+            if not FITTED.fullmatch(name) and name not in private:
                 raise ModelFileError(f"{where}.{name} is no parameter and no fitted attribute; delete it to save.")
         return {
             "class": type(value).__name__,
@@ -120,6 +131,10 @@ def _in(table: dict[str, Any]) -> Callable[[Any], bool]:
     return lambda value: table.get(type(value).__name__) is type(value)
 
 
+def _is_number_type(value) -> bool:
+    return isinstance(value, type) and issubclass(value, np.generic)
+
+
 ENCODERS: dict[str, tuple[Callable, Callable[[Any], bool]]] = {
     "array": (Writer.array, _of(np.ndarray)),
     "scalar": (Writer.scalar, _of(np.generic)),
@@ -131,4 +146,7 @@ ENCODERS: dict[str, tuple[Callable, Callable[[Any], bool]]] = {
     "splitter": (Writer.settings, _in(SPLITTERS)),
     "prior": (Writer.settings, _in(PRIORS)),
     "estimator": (Writer.estimator, _in(ESTIMATORS)),
+    "dtype": (Writer.dtype, _of(np.dtype)),
+    "type": (Writer.dtype, _is_number_type),
+    "slice": (Writer.span, _of(slice)),
 }

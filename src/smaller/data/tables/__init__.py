@@ -1,4 +1,4 @@
-"""Tables in files as the inputs of models: CSV, Parquet and Feather by columns, NPZ and LIBSVM as matrices.
+"""Tables in files as the inputs of models: CSV, Excel, Parquet and Feather by columns, NPZ and LIBSVM as matrices.
 
 A file with columns is read twice in portions: once to find the kinds of its columns, once to fill an array of the
 final size. How columns became inputs (:class:`Columns`) is kept with a model, so that new files
@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from .columns import Columns, Reading, Table
+from .description import ColumnReport, describe_table
 from .filling import read_columns
-from .frames import FRAMES
+from .frames import FRAMES, ending_of, portions
 from .matrices import libsvm, npz
+from .transformer import TableTransformer
 
 
 def read_table(path, **wanted: Any) -> Table:
@@ -43,7 +45,7 @@ def read_table(path, **wanted: Any) -> Table:
     (['size', 'colour=blue', 'colour=green', 'colour=red'], ['a', 'b', 'b'])
     """
     path = Path(path)
-    ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
+    ending = ending_of(path)
     if ending not in READERS:
         known = ", ".join(f".{name}" for name in READERS)
         raise ValueError(f"{path} has an unknown ending; known are {known}, the first two also with .gz.")
@@ -52,16 +54,26 @@ def read_table(path, **wanted: Any) -> Table:
     return READERS[ending](path, Reading(**wanted))
 
 
-def _by_columns(frames: Callable) -> Callable[[Path, Reading], Table]:
-    return lambda path, wanted: read_columns(path, wanted, frames)
+def _by_columns(path: Path, wanted: Reading) -> Table:
+    return read_columns(path, wanted, portions(path, wanted))
 
 
 READERS: dict[str, Callable[[Path, Reading], Table]] = {
-    **{ending: _by_columns(frames) for ending, frames in FRAMES.items()},
+    **dict.fromkeys(FRAMES, _by_columns),
     "npz": npz,
     "svm": libsvm,
     "libsvm": libsvm,
     "svmlight": libsvm,
 }
 
-__all__ = ["FRAMES", "READERS", "Columns", "Reading", "Table", "read_table"]
+__all__ = [
+    "FRAMES",
+    "READERS",
+    "ColumnReport",
+    "Columns",
+    "Reading",
+    "Table",
+    "TableTransformer",
+    "describe_table",
+    "read_table",
+]

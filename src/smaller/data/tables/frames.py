@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from .columns import listed
+from .columns import Reading, is_number, listed
 from .formulas import as_read, unescaped
 
 PORTION = 5_000  # rows that are in memory at a time beside the array
+EXCEL = 'Files of Excel need openpyxl; install it with: pip install "smaller[excel]"'
 
 
-def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = ".") -> Iterator:
+class Written(NamedTuple):
+    """How a file is written, where the file itself does not say it."""
+
+    na: Sequence[str] = ()  # texts and numbers that mean a missing value, in any column
+    encoding: str | None = None  # of a text file; UTF-8 by default
+    sheet: str | None = None  # of a workbook with several
+
+
+def ending_of(path: Path) -> str:
+    """The ending of a file's name that gives its format, without .gz."""
+    return path.name.lower().removesuffix(".gz").rpartition(".")[2]
+
+
+def portions(path: Path, wanted: Reading) -> Callable[..., Iterator]:
+    """A function of (columns, columns read as text, decimal mark) that reads the file anew, in portions.
+
+    A file that is not in UTF-8 is read in the encoding of the model's training file.
+    """
+    ending, na, encoding = ending_of(path), list(wanted.na), wanted.encoding
+    if wanted.columns is not None:
+        na += wanted.columns.na
+        if encoding is None and wanted.columns.encoding and FRAMES[ending] is csv and not is_utf8(path):
+            encoding = wanted.columns.encoding
+    return partial(FRAMES[ending], path, written=Written(na, encoding, wanted.sheet))
+
+
+def csv(
+    path: Path,
+    names: Sequence[str] | None = None,
+    text: Sequence[str] = (),
+    decimal: str = ".",
+    written: Written = Written(),  # noqa: B008  (a tuple never changes)
+) -> Iterator:
     import pandas as pd
 
+    encoding = _known_encoding(written.encoding)
+    common: dict[str, Any] = {"encoding": encoding, "sep": _separator(path, encoding)}
     try:
-        separator = _separator(path)
-        first = pd.read_csv(path, sep=separator, header=None, nrows=1, dtype=str, encoding="utf-8-sig")
-        written = {unescaped(name): name for name in first.iloc[0].dropna()}
+        first = pd.read_csv(path, header=None, nrows=1, dtype=str, **common)
+        spelt = {unescaped(name): name for name in first.iloc[0].dropna()}
         _refuse_twice(path, [unescaped(name) for name in first.iloc[0].dropna()])
         with pd.read_csv(
-            path, sep=separator, usecols=None if names is None else [written.get(name, name) for name in names],
-            dtype={written.get(name, name): str for name in text}, chunksize=PORTION, encoding="utf-8-sig",
-            low_memory=False, decimal=decimal,
+            path, usecols=None if names is None else [spelt.get(name, name) for name in names],
+            dtype={spelt.get(name, name): str for name in text}, chunksize=PORTION, low_memory=False, decimal=decimal,
+            na_values=list(written.na) or None, **common,
         ) as portions:  # fmt: skip
             yield from map(as_read, portions)
     except pd.errors.EmptyDataError:
@@ -32,8 +70,58 @@ def csv(path: Path, names: Sequence[str] | None = None, text: Sequence[str] = ()
         raise ValueError(
             f"{path} is not a table: {str(error).removeprefix('Error tokenizing data. ').strip()}."
         ) from None
+    except UnicodeError:
+        raise ValueError(_about_encoding(path, written.encoding)) from None
+
+
+def _known_encoding(name: str | None) -> str:
+    """The codec of this name; UTF-8, with or without a byte order mark, where none is given."""
+    try:
+        known = codecs.lookup(name or "utf-8").name
+    except LookupError:
+        raise ValueError(f"--encoding must be known, such as utf-8, cp1252 or utf-16; got {name!r}.") from None
+    return "utf-8-sig" if known == "utf-8" else known
+
+
+def is_utf8(path: Path) -> bool:
+    """Whether all bytes of a text file are valid in UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        with _opened(path) as stream:
+            while part := stream.read(1 << 20):
+                decoder.decode(part)
+            decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        raise ValueError(f"{path} is not text in UTF-8; save it as CSV in UTF-8.") from None
+        return False
+    return True
+
+
+def _about_encoding(path: Path, asked: str | None) -> str:
+    """Why a file cannot be decoded, with the first such line in the encoding of Windows."""
+    if asked is not None:
+        return f"{path} is not text in {asked}; give its encoding with --encoding, such as utf-8 or cp1252."
+    with _opened(path) as stream:
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return f"{path} is not text in UTF-8 but in UTF-16; read it with --encoding utf-16."
+        stream.seek(0)
+        number, line = next((i, line) for i, line in enumerate(stream, 1) if not _is_valid(line))
+    shown = line.decode("cp1252", errors="replace").strip()[:60]
+    return (
+        f"{path} is not text in UTF-8. With --encoding cp1252, the encoding of Windows in Western Europe, line "
+        f"{number} begins {shown!r}: use this option if that is right, otherwise save the table as CSV in UTF-8."
+    )
+
+
+def _is_valid(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _opened(path: Path):
+    return gzip.open(path, "rb") if path.name.lower().endswith(".gz") else open(path, "rb")
 
 
 def _refuse_twice(path: Path, names: list[str]) -> None:
@@ -42,18 +130,20 @@ def _refuse_twice(path: Path, names: list[str]) -> None:
         raise ValueError(f"{path} has several columns named {listed(twice)}; give each a name of its own.")
 
 
-def _separator(path: Path) -> str:
-    """The separator: comma, semicolon or tab, whichever is most frequent in the first line."""
-    import gzip
-
-    with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else open(path, "rb") as stream:
-        line = stream.readline(1 << 20)
-    return max(",;\t", key=lambda mark: line.count(mark.encode()))
+def _separator(path: Path, encoding: str) -> str:
+    """The separator: comma, semicolon, tab or bar, whichever is most frequent in the first line."""
+    with _opened(path) as stream:
+        line = stream.read(1 << 20).decode(encoding, errors="replace").partition("\n")[0]
+    return max(",;\t|", key=line.count)
 
 
 def arrow(batches: Callable) -> Callable:
     def frames(
-        path: Path, names: Sequence[str] | None = None, text: Sequence[str] = (), decimal: str = "."
+        path: Path,
+        names: Sequence[str] | None = None,
+        text: Sequence[str] = (),
+        decimal: str = ".",
+        written: Written = Written(),  # noqa: B008
     ) -> Iterator:
         import pyarrow as pa
 
@@ -61,14 +151,39 @@ def arrow(batches: Callable) -> Callable:
             for batch in batches(path):
                 _refuse_twice(path, batch.schema.names)
                 chosen = batch if names is None else batch.select(list(names))
-                frame = chosen.to_pandas()
-                for name in text:
-                    frame[name] = frame[name].astype(object).where(frame[name].isna(), frame[name].astype(str))
-                yield frame
+                yield with_text(chosen.to_pandas(), text, written.na)
         except pa.ArrowException as error:
             raise ValueError(f"{path} cannot be read: {error}.") from None
 
     return frames
+
+
+def with_text(frame, text: Sequence[str], na: Sequence[str]):
+    """A frame with some columns as text, and NaN for the texts and numbers that mean a missing value."""
+    frame = frame.copy(deep=False)
+    for name in frame.columns:
+        column = frame[name]
+        if na:
+            column = column.mask(_is_among(column, na))
+        if name in text:
+            column = column.astype(object).where(column.isna(), column.astype(str))
+        frame[name] = column
+    return frame
+
+
+def _is_among(column, na: Sequence[str]):
+    if is_number(column):
+        figures = [float(word) for word in na if _is_figure(word)]
+        return column.isin(figures)
+    return column.astype(str).str.strip().isin(list(na))
+
+
+def _is_figure(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def parquet_batches(path: Path) -> Iterator:
@@ -88,9 +203,50 @@ def feather_batches(path: Path) -> Iterator:
                 yield batch.slice(start, PORTION)
 
 
+def excel(
+    path: Path,
+    names: Sequence[str] | None = None,
+    text: Sequence[str] = (),
+    decimal: str = ".",
+    written: Written = Written(),  # noqa: B008
+) -> Iterator:
+    state = path.stat()
+    sheet = _sheet(path, written.sheet, state.st_mtime_ns, state.st_size)
+    yield from in_portions(sheet, names, text, written.na)
+
+
+def in_portions(frame, names: Sequence[str] | None, text: Sequence[str], na: Sequence[str]) -> Iterator:
+    """A frame in memory, as the readers of files give theirs."""
+    chosen = frame if names is None else frame[list(names)]
+    for start in range(0, max(len(chosen), 1), PORTION):
+        yield with_text(chosen.iloc[start : start + PORTION].reset_index(drop=True), text, na)
+
+
+@lru_cache(maxsize=1)
+def _sheet(path: Path, name: str | None, *state: int) -> Any:
+    """A sheet of a workbook as a frame; kept, as a file is read several times. `state` tells a changed file apart."""
+    import pandas as pd
+
+    try:
+        sheets = pd.read_excel(path, sheet_name=None, engine="openpyxl")
+    except ImportError:
+        raise ImportError(EXCEL) from None
+    except Exception as error:
+        raise ValueError(f"{path} cannot be read as a workbook of Excel ({error}); save it as CSV.") from None
+    filled = {title: frame for title, frame in sheets.items() if len(frame)}
+    if name is not None and name not in sheets:
+        raise ValueError(f"{path} has no sheet {name!r}; its sheets are {listed(list(sheets))}.")
+    if name is None and len(filled) != 1:
+        number = f"{len(filled)} sheets with rows" if filled else "no sheet with rows"
+        raise ValueError(f"{path} has {number}: {listed(list(filled or sheets))}. Name one with --sheet.")
+    frame = sheets[next(iter(filled)) if name is None else name]
+    return frame.rename(columns=str)
+
+
 FRAMES: dict[str, Callable] = {
     "csv": csv,
     "tsv": csv,
     "parquet": arrow(parquet_batches),
     "feather": arrow(feather_batches),
+    "xlsx": excel,
 }

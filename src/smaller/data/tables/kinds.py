@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 
@@ -123,12 +124,17 @@ class Texts:
         return sum(self.rows[kind] for kind in kinds)
 
     @property
+    def most_frequent(self) -> str:
+        """The most frequent text."""
+        return self.counts.most_common(1)[0][0]
+
+    @property
     def present(self) -> int:
         """Rows that have a value."""
         return sum(self.rows.values()) - self.rows[ABSENT]
 
 
-def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset()) -> np.ndarray:
+def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset(), thousands: str = "") -> np.ndarray:
     """A column of numbers that may be written as text; texts for a missing value become NaN.
 
     Raises
@@ -140,9 +146,28 @@ def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset(
 
     is_text = isinstance(column.dtype, pd.StringDtype)  # every value of an object column is converted to text
     texts = (column if is_text else column.astype(object).where(column.isna(), column.astype(str))).str.strip()
-    numbers = pd.to_numeric(texts.str.replace(",", ".", regex=False) if comma else texts, errors="coerce")
+    plain = _without_thousands(texts, thousands) if thousands else texts
+    numbers = pd.to_numeric(plain.str.replace(",", ".", regex=False) if comma else plain, errors="coerce")
     unread = texts[numbers.isna() & column.notna()]
     odd = unread[~(unread.str.lower().isin(MISSING) | unread.isin(missing))]
     if len(odd):
         raise ValueError(odd.iloc[0])
     return numbers.to_numpy(dtype=np.float64)
+
+
+def _without_thousands(texts, mark: str):
+    """The texts without the mark between thousands; a text in which it stands elsewhere is left as it is."""
+    spaces = "[ \u00a0\u202f]" if mark == " " else re.escape(mark)
+    grouped = texts.str.fullmatch(rf"[+-]?\d{{1,3}}(?:{spaces}\d{{3}})+(?:[.,]\d*)?(?:[eE][+-]?\d+)?").astype(bool)
+    return texts.where(~grouped, texts.str.replace(rf"{spaces}(?=\d{{3}})", "", regex=True)).mask(
+        ~grouped & texts.str.contains(spaces).astype(bool), "?"
+    )
+
+
+def mark_of_thousands(text: str) -> str:
+    """The mark between thousands of a number such as 1,234,567; every kind of space counts as a space."""
+    mark = re.sub(r"^[+-]?\d+", "", text.strip())[:1]
+    return " " if mark in "\u00a0\u202f" else mark
+
+
+DOTTED_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")  # 1.234 may be a thousand or a decimal number
