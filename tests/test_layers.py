@@ -45,7 +45,7 @@ DEFINED_TWICE = {
     "Fit": "objective.posterior and objective.evidence each have the state at one point",
     "Moments": "design.Moments of the columns; rows.dask.block_moments adds the sums by class and the drawn rows",
     "Moves": "the struct that the boosted lasso kernel fills, and the protocol of what the solver moves on",
-    "Point": "objective.posterior has the objective at some weights, solvers.type1.type_one its own state",
+    "Point": "objective.posterior has the objective at some weights, solvers.type1.unit_objective its own state",
     "State": "the local state of a kernel and of two solvers, never imported elsewhere",
     "choose": "smaller.bounds.choose is public; errors.choose checks the value of an option everywhere",
     "componentwise": "the kernel of one sweep, and the solver that calls it",

@@ -18,8 +18,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 from ...design import Design
 from ...errors import Status
 from ...objective.mixture import MixturePosterior
-from ..smooth import solve_semidefinite
 from ..solution import Solution, Step
+from .reweighting import reweight, ridge
 from .ridge_start import Start
 
 # A weight this small, as a part of what there is to explain and for each sample, cannot come back however far the noise
@@ -42,18 +42,10 @@ def reweighted(objective: MixturePosterior, start: Start, tol: float, max_iter: 
     solution is over the survivors.
     """
     run = _Run(objective, start)
-    status, iteration = Status.UNSETTLED, 0
-    while iteration < max_iter:
-        if run.point.violation <= tol and not run.leave_saddle():
-            status = Status.CONVERGED
-            run.polish()
-            break
-        iteration += 1
-        run.step()
-        if run.stalled():
-            status = Status.CONVERGED if run.point.violation <= max(tol, run.rounding()) else status
-            break
+    iteration = reweight(run, tol, max_iter)
     point = run.point
+    rested = run.settled or (run.is_stalled() and point.violation <= max(tol, run.rounding()))
+    status = Status.CONVERGED if rested else Status.UNSETTLED
     if objective.learn and point.noise <= objective.floor:
         status = Status.COLLAPSED
     W = np.zeros((objective.design.shape[1], 1))
@@ -76,7 +68,7 @@ class _Run:
         self.steps: list[Step] = []
         self.carried = 0.0  # penalties of the pruned weights when they were pruned
         self.gram: np.ndarray | None = None
-        self.patience, self.quiet, self.stuck = SETTLED, 0, False
+        self.patience, self.quiet, self.stuck, self.settled = SETTLED, 0, False, False
         self.root = np.sqrt(objective.s)
         self.point = objective.at(start.rows, start.w, start.b)
         self.note()
@@ -100,7 +92,14 @@ class _Run:
             self.patience, self.quiet = self.point.violation / 2, 0
         self.note()
 
-    def stalled(self) -> bool:
+    def is_done(self, tol: float) -> bool:
+        """Whether the point is stationary and no saddle; it is then polished."""
+        self.settled = self.point.violation <= tol and not self.leave_saddle()
+        if self.settled:
+            self.polish()
+        return self.settled
+
+    def is_stalled(self) -> bool:
         """Whether a step failed, or many steps together gained no more than rounding."""
         if self.stuck or len(self.steps) <= PATIENCE:
             return self.stuck
@@ -121,21 +120,35 @@ class _Run:
 
     def expected_ridge(self) -> tuple[np.ndarray, float]:
         """The M-step: weights and intercept."""
-        o, p = self.objective, self.point
-        target = o.target(p)
-        center = float(o.s @ target) / o.total * o.design.intercept
-        noise = p.noise if o.gaussian else 1.0 / o.likelihood.bound
-        mean, U = o.mean[p.rows], np.sqrt(p.gamma)
-        if len(p.rows) > o.design.n:
-            B = o.design.outer(self.root, mean, p.gamma, p.rows)
-            B.flat[:: len(B) + 1] += noise
-            v = self.root * _solve(B, self.root * (target - center))
-            w = p.gamma * o.design.pull(v[:, None], p.rows)[:, 0]
-        else:
-            A = U[:, None] * self.spread() * U
-            A.flat[:: len(A) + 1] += noise
-            w = U * _solve(A, U * o.design.pull((o.s * (target - center))[:, None], p.rows)[:, 0])
-        return w, center - float(mean @ w)
+        w = ridge(self, self.point.rows, self.point.gamma, self.noise())[:, 0]
+        return w, self.center() - float(self.objective.mean[self.point.rows] @ w)
+
+    def noise(self) -> float:
+        """The variance in the M-step; that of a probit is the bound of its curvature."""
+        return self.point.noise if self.objective.gaussian else 1.0 / self.objective.likelihood.bound
+
+    def center(self) -> float:
+        """The mean of the target, where there is an intercept."""
+        o = self.objective
+        return float(o.s @ o.target(self.point)) / o.total * o.design.intercept
+
+    @property
+    def targets(self) -> np.ndarray:
+        """What the centred columns are to reproduce, (n, 1), as all products here weighted by the roots of s."""
+        return (self.root * (self.objective.target(self.point) - self.center()))[:, None]
+
+    def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Phi^T Phi and Phi^T y of the survivors."""
+        o = self.objective
+        return self.spread(), o.design.pull((o.s * (o.target(self.point) - self.center()))[:, None], rows)
+
+    def outer(self, rows: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+        """Phi Gamma Phi^T of some columns."""
+        return self.objective.design.outer(self.root, self.objective.mean[rows], gamma, rows)
+
+    def pull(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Phi^T V of some columns."""
+        return self.objective.design.pull(self.root[:, None] * V, rows)
 
     def careful_ridge(self) -> tuple[np.ndarray, float]:
         """The M-step by orthogonal transformations of the columns themselves, which a squared matrix may not bear."""
@@ -145,12 +158,9 @@ class _Run:
         W[p.rows, np.arange(k)] = U
         if o.design.intercept:
             W[-1] = -o.mean[p.rows] * U
-        target = o.target(p)
-        center = float(o.s @ target) / o.total * o.design.intercept
-        noise = p.noise if o.gaussian else 1.0 / o.likelihood.bound
-        A = np.vstack([self.root[:, None] * o.design.scores(W), np.sqrt(noise) * np.eye(k)])
-        w = U * lstsq(A, np.append(self.root * (target - center), np.zeros(k)), check_finite=False)[0]
-        return w, center - float(o.mean[p.rows] @ w)
+        A = np.vstack([self.root[:, None] * o.design.scores(W), np.sqrt(self.noise()) * np.eye(k)])
+        w = U * lstsq(A, np.append(self.targets, np.zeros(k)), check_finite=False)[0]
+        return w, self.center() - float(o.mean[p.rows] @ w)
 
     def rounding(self) -> float:
         """A violation that may be nothing but rounding: the gradient is a sum of residuals over their variance."""
@@ -272,14 +282,6 @@ def revived(objective: MixturePosterior, w: np.ndarray, G: np.ndarray, l1: np.nd
     w[moved] = -np.sign(G[moved]) * push[moved] / curvature / max(1, len(moved))
     rows = np.flatnonzero(w)
     return Start(rows, w[rows], b - float(objective.mean[moved] @ w[moved]))
-
-
-def _solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """A^-1 g by Cholesky, overwriting A only if that succeeds."""
-    try:
-        return _cholesky_solve(A, g)
-    except LinAlgError:
-        return solve_semidefinite(A, g)
 
 
 def _cholesky_solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
