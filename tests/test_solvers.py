@@ -305,7 +305,7 @@ def test_what_a_path_does_not_compute_would_not_change_its_certificates(kind, m,
     Y = np.eye(m)[np.maximum(rng.integers(-4, m, 50), 0)][:, : 1 if m == 2 else m]  # the start, at 0, is far off
     design = as_design(X, intercept)
     objective = Posterior(design, Y, Multinomial(m == 2), Laplace(1.0), rng.uniform(0.2, 3, 50))
-    assert objective.in_memory
+    assert objective.design.in_memory
     steps = np.concatenate([[1.3], np.geomspace(0.97, 0.3, 40), [0.1, 0.2, 0.21], np.geomspace(0.19, 0.02, 40)])
     lams = objective.largest_strength(null_point(objective)) * steps
     for lam, solution in zip(lams, solve_path(objective, lams, 1e-4, 200), strict=True):

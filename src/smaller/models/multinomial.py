@@ -74,7 +74,8 @@ class MultinomialModel(ClassificationModel):
 
     def _pose(self, sample: Sample) -> Problem:
         l1, l2 = self._strengths()
-        factor = penalty_factors(self.penalty_factor, sample.design.d, sample.k)
+        factor = self.penalty_factor
+        factor = None if factor is None else penalty_factors(factor, sample.design.d, sample.k)
         prior = ElasticNet(l1, l2, factor, sample.scale if self.standardize else None)
         return Problem(sample, Multinomial(reference=sample.k < len(sample.classes)), prior)
 

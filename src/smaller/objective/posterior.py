@@ -108,16 +108,12 @@ class Posterior(MemoryRows):
         self.sample, self.likelihood, self.prior = sample, likelihood, prior
         self.design, self.Y, self.s, self.offset = sample.design, sample.Y, sample.weight, sample.offset
         self.total, self.k, self.passes = sample.total, sample.k, 0
+        self.shape = self.design.d + int(self.design.intercept), self.k  # of W
         self.l1, self.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
 
     def with_prior(self, prior: ElasticNet) -> Any:
         """The same sample under another prior."""
         return self.of(self.sample, self.likelihood, prior)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Of W: columns of the design and columns of scores."""
-        return self.design.shape[1], self.k
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -131,11 +127,6 @@ class Posterior(MemoryRows):
         if self.prior.l2 or (factor is not None and factor.ndim > 1):
             return None
         return self.design.leaders(factor, self.prior.scale)
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the compiled solvers can read the columns or the rows where they lie."""
-        return self.design.stored is not None or self.design.stored_by_rows is not None
 
     @property
     def samples(self) -> Any:

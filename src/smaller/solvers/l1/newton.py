@@ -58,7 +58,7 @@ def newton(
     """
     if not objective.remote and not objective.l1.any():
         return smooth(objective, W, tol, max_iter)
-    if _core.COMPILED and objective.in_memory:
+    if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
 

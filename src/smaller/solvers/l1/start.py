@@ -31,6 +31,8 @@ def begin(objective: Posterior) -> np.ndarray:
     """Weights to begin with."""
     if objective.remote:
         return _guessed(objective)
+    if objective.offset is None:
+        return objective.start()
     return _approached(objective, lambda problem, W, tol: newton(problem, W, tol, FEW).weights)
 
 

@@ -43,7 +43,7 @@ def solve_path(
         W = begin(objective.with_prior(objective.prior.with_strength(float(lams[0]))))
     unit = objective.with_prior(objective.prior.with_strength(1.0))
     sparse = np.min(lams, initial=1.0) > 0 and bool(unit.l1.any())
-    if _core.COMPILED and solve is newton and unit.in_memory and sparse and not is_far(unit):
+    if _core.COMPILED and solve is newton and unit.design.in_memory and sparse and not is_far(unit):
         return minimise(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
     solve = newton_from if solve is newton else solve
     return Trail.of(_one_by_one(objective, lams, tol, max_iter, W, solve))
