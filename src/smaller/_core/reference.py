@@ -31,7 +31,7 @@ from .reference_sums import (  # noqa: F401
 )
 
 MAX_SWEEPS = 1000
-FARTHEST = 1e6  # in one step, an intercept
+FARTHEST = 1e6  # largest change of an intercept in one step
 MOST_HALVINGS = 40
 
 
@@ -104,7 +104,7 @@ def settle_intercepts(samples, b, F, target):
         # Equal shifts of all classes change nothing: their curvature may be anything positive.
         H += np.trace(H) / len(b) ** 2 if family == SYMMETRIC else 0.0
         change = -np.linalg.solve(H + (1e-14 * np.trace(H) + 1e-300) * np.eye(len(b)), gradient)
-        # Where every row is certain the curvature says nothing, and its step would lose the digits of the scores.
+        # Where all rows are certain of their class there is no curvature, and a step would be too long for the scores.
         change *= min(1.0, FARTHEST / max(np.abs(change).max(), 1e-300))
         for _ in range(MOST_HALVINGS):
             value = means(F + change, Y, s, family, P, U)

@@ -24,7 +24,7 @@ from .selector import Selector
 from .targets import with_offset
 
 EM_STEPS = 10_000
-ROUGH = 1e-4  # how well the first of two fits is done
+ROUGH = 1e-4  # tolerance of the first of two fits
 
 # A start that spends more of the degrees of freedom than this leaves too few to measure the noise.
 HALF = 0.5

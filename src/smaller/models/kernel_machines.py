@@ -158,7 +158,7 @@ class LRVM(Selector, BoostedModel):
         self.dual_gap_, self.violation_ = 0.0, 0.0
         for walk, point, lam in zip(*(solution.extra[name] for name in ("walks", "points", "lams")), strict=True):
             if not np.isfinite(lam):
-                continue  # before the first move every weight is 0, as it should be
+                continue  # before the first move every weight is 0, which is the optimum at an infinite strength
             W = weights_at(walk.path, point, problem.sample.design.d)
             W = np.vstack([W, walk.path.intercepts[point]]) if self.fit_intercept else W
             found = settle(walk.problem.with_prior(ElasticNet(lam)).objective, W, 1e-10)

@@ -21,7 +21,7 @@ from ..solvers import Solution, Spread
 from .base import POSITIVE, Estimator, Given, Targets
 from .selector import Selector
 
-SPENT = 0.5  # of the samples: a fit by so many columns leaves too little to learn the noise from, where more abound
+SPENT = 0.5  # share of the degrees of freedom that a wide model may use before its noise estimate is unreliable
 BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
 SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose squares are float64 numbers
 

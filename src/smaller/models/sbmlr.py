@@ -123,7 +123,7 @@ class SBMLR(SparseMultinomialModel):
             choose("With Dask input, solver", self.solver, ["fixed-point"])
         fits = [solver(objective, null.W, self.tol, self.max_iter or iterations, lam) for lam in starts]
         kept = [fit for fit in fits if size(objective, fit.weights).N]
-        if all(fit.status is Status.JUMP for fit in kept):  # no fixed point but the empty model, if that is better
+        if all(fit.status is Status.JUMP for fit in kept):  # only the empty model is a fixed point
             kept.append(solver(objective, null.W, self.tol, 1, 2 * largest))
         whole = self.curvature == "posterior"
         evidences = [marginal_evidence(objective, fit.weights, fit.scores, whole) for fit in kept]

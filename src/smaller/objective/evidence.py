@@ -28,7 +28,7 @@ AT_ONCE = 8  # columns whose products are taken together, so that no copy of all
 CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
 SAFE = 1e7  # trace of B^T B / noise up to which the log determinant of products of columns has nine digits
 BLOCK = 1024  # columns that are formed at a time
-DOUBTFUL = 1e-4  # a sparsity that has lost so much of itself to subtraction is computed again, without any
+DOUBTFUL = 1e-4  # a sparsity left with this fraction after a subtraction is computed again without subtraction
 
 
 class Columns:
@@ -42,7 +42,7 @@ class Columns:
         second = moments.second(self.total)[:d]
         self.center = moments.mean[:d] if design.intercept else np.zeros(d)
         square = moments.spread[:d] if design.intercept else second
-        # A constant column is the intercept once more: in infinite units it vanishes.
+        # A constant column duplicates the intercept; an infinite unit removes it.
         self.unit = np.where(square > CONSTANT**2 * second, np.sqrt(square), np.inf)
 
     @property

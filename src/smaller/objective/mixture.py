@@ -22,9 +22,9 @@ class Survivors(NamedTuple):
     b: float
     noise: float
     F: np.ndarray  # scores, (n,)
-    P: np.ndarray  # what the likelihood calls P, (n, 1)
+    P: np.ndarray  # fitted means of the likelihood, (n, 1)
     residual: np.ndarray  # gradient of the loss in F, of a sample of weight 1, (n,)
-    pull: np.ndarray  # minus the gradient of the loss in the weights of centred columns: what holds them up, (r,)
+    pull: np.ndarray  # minus the gradient of the loss in the weights of centred columns, (r,)
     gamma: np.ndarray  # variance that the prior gives each weight, (r,)
     tilt: float  # minus the gradient of the loss in b
     value: float

@@ -61,7 +61,7 @@ class Verdict(NamedTuple):
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-# What rounding leaves of a sum of products, relative to the lengths of its factors; a gap above COARSE does not notice.
+# Rounding error of a sum of products relative to the lengths of its factors; it is added to gaps below COARSE only.
 EPSILON, COARSE = 1e-15, 1e-2
 
 
@@ -122,7 +122,7 @@ class Posterior(MemoryRows):
 
     @property
     def leaders(self) -> np.ndarray | None:
-        """Columns that are enough, (d,): of those that data and prior cannot tell apart, the first. None: all."""
+        """Mask (d,) of the first column in each set of columns that are equal up to a factor; None: all columns."""
         factor = self.prior.factor
         if self.prior.l2 or (factor is not None and factor.ndim > 1):
             return None
@@ -225,8 +225,7 @@ class Posterior(MemoryRows):
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
         """All that is known at W, for one pass over the design (two if the scores are not given).
 
-        Scores that were given must not be written to afterwards. What is to be told to a user comes from scores that
-        are computed here.
+        Scores that were given must not be written to afterwards. A reported certificate needs scores computed here.
         """
         fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)

@@ -68,7 +68,7 @@ class ScaledPoint(NamedTuple):
     """Everything the objective says at one place."""
 
     theta: np.ndarray  # scalings, (p,)
-    weights: Survivors  # what the posterior of the weights says at these scalings
+    weights: Survivors  # the posterior of the weights at these scalings
     idle: np.ndarray  # gradient of the loss in the weights of all columns, centred, (d,)
     value: float
     violation: float  # the largest of the conditions' relative residuals

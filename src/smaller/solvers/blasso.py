@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import Status
 
 TIE = 1e-10  # relative: moves that differ by less are equal, and the first of them is taken
-ROUNDING = 1e-13  # relative: gains of the loss below this are no gains
+ROUNDING = 1e-13  # relative gains of the loss below this are rounding
 ESCAPE_EVERY = 0.6  # escapes are tried when the strength has fallen to this fraction
 FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each time
 
@@ -95,7 +95,7 @@ class BoostedPath:
 
 
 class _Move(NamedTuple):
-    steps: list[tuple[int, int]]  # coordinate and sign: one, or the few that only together pay
+    steps: list[tuple[int, int]]  # coordinate and sign of one move, or of a few that lower the objective only together
     loss_change: float
     penalty_change: float
 
@@ -177,7 +177,7 @@ def blasso(
     whose `loss_estimates` promise enough are evaluated; where these are lower bounds the path is the same.
     """
     record, lam, status = _Record(problem), np.inf, Status.UNFINISHED
-    tol = max(tol, ROUNDING * (1.0 + problem.loss))  # a step forth and back is no gain
+    tol = max(tol, ROUNDING * (1.0 + problem.loss))  # a step forward and back must not count as a gain
     looked = np.inf  # the strength at which escapes were last tried
     for _ in range(max_iter):
         search = _Search(problem, shortlist)

@@ -18,8 +18,8 @@ DIRECT = 1500
 LAST_RESORT = 3000  # unknowns whose Hessian is factorised where conjugate gradients have failed: a matter of seconds
 ROUNDING = 1e-13
 CONFIRMATIONS = 4
-EXACT = 1e-8  # the gap for which the free weights are fitted before it is told: they are no part of it
-LEAST = 1e-12  # of its bound, the curvature of a weight: rows that are certain have none
+EXACT = 1e-8  # a reported gap is read where free weights are fitted as for this gap, whatever tol is
+LEAST = 1e-12  # added to a curvature, relative to its upper bound: rows certain of their class have none
 HALVINGS = 60
 FARTHEST = 30.0  # nats by which a step may exceed the largest score: beyond, rows are certain of their class
 
@@ -35,7 +35,7 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
             point = confirm(objective, settle(objective, point.W, min(tol, EXACT), point.F), tol)
             if point.gap <= tol:
                 break
-            near = 0.1 * point.violation  # free weights that cannot be fitted are not tried at every step
+            near = 0.1 * point.violation  # not at every step, in case the free weights cannot be fitted
         moved = step(objective, point, every)
         if moved is None:
             point = confirm(objective, settle(objective, point.W, tol, point.F), tol)
@@ -61,13 +61,13 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
 
 
 def confirm(objective: Posterior, point: Point, tol: float, settle: Callable[..., Point] = settle) -> Point:
-    """A point that seems to be the optimum, as its weights alone tell it; free weights are fitted again if need be."""
+    """The same point with its certificate from freshly computed scores; free weights are fitted again if needed."""
     tight = min(tol, EXACT)
     for _ in range(CONFIRMATIONS):
         if not point.gap <= tol or (point.fresh and is_settled(objective, point, tight)):
             break
         point = settle(objective, point.W, tight)
-        if point.fresh:  # nothing could be fitted better
+        if point.fresh:  # no free weight could be fitted better
             break
     return point
 

@@ -15,7 +15,7 @@ from ..solution import Solution, Step, Trail
 SMALLEST_WORKING_SET = 64
 POLISH_BELOW = 1e-5  # only fits with tol at or below this are polished to rounding, where that costs little
 ONCE = np.ones(1)
-ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # as the compiled solver numbers them
+ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # in the order of the compiled solver's numbers
 
 
 def minimise(

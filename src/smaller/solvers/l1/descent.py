@@ -13,8 +13,8 @@ from ...design import host
 from ...objective.posterior import Posterior
 from .proximal import LONGEST, ProximalGradient, soft
 
-SOON = 300  # gradient steps after which Newton's are worth trying all the same
-PATIENCE, LAST_PATIENCE = 60, 1000  # steps without progress that mean rounding, of float32 and of float64
+SOON = 300  # gradient steps after which Newton steps are tried, however much their Hessian costs
+PATIENCE, LAST_PATIENCE = 60, 1000  # steps without progress after which single and double precision stop
 
 
 class DescentSteps:
@@ -24,14 +24,14 @@ class DescentSteps:
 
     def __init__(self, objective: Posterior, tol: float):
         self.objective, self.tol = objective, tol
-        self.precise = False  # whether float32 has done what it can
+        self.precise = False  # whether steps are in double precision
         self.able = self.slow = False  # whether Newton steps are possible; whether gradient steps have been too many
         self.last, self.sharper = np.inf, 1.0
         self.descent: Descent | None = None
 
     def moved(self, point: Any, limit: int) -> Any:
         """The point after the steps; None where rounding stopped them."""
-        # Where the last steps did not even halve the violation, float32 has given what it can.
+        # Where the last steps did not even halve the violation, single precision is exhausted.
         self.precise |= point.violation > 0.5 * self.last
         # A relative gap is seldom above the violation; once some steps were taken their ratio is known.
         known = self.descent is not None and np.isfinite(point.gap)
@@ -58,7 +58,7 @@ class Descent:
         self.center = mean if design.intercept else np.zeros(d)
         square = spread + total * (mean**2 - self.center**2)
         unit = np.sqrt(np.append(square, total))  # of each column, and of the intercept's ones
-        rounding = 1e-6 if objective.single else 1e-13  # a column that varies less does not vary
+        rounding = 1e-6 if objective.single else 1e-13  # relative spread below which a column counts as constant
         still = unit <= rounding * np.sqrt(total) * np.append(np.abs(self.center), 0.0)
         self.unit = put(np.where(still, 1.0, unit)[:, None])
         self.moves = put(np.where(still, 0.0, 1.0)[:, None] * np.append(np.ones(d), float(design.intercept))[:, None])

@@ -8,14 +8,14 @@ import numpy as np
 
 from ...objective.posterior import Posterior
 
-ROUNDING = 1e-14  # relative changes of the objective below this mean nothing
-ATTEMPTS, RELEARN = 15, 3  # to find a step that is worth taking, the first by what failed steps taught
+ROUNDING = 1e-14  # relative changes of the objective below this are rounding
+ATTEMPTS, RELEARN = 15, 3  # trials of a step; the first of them may correct the model instead of the length
 
 
 class Steps:
     """Steps to the minimum of a model of the objective, or part of the way; kinds of steps differ by their model."""
 
-    falling = 0.5  # to this fraction the violation falls in a step that is worth taking without a gain
+    falling = 0.5  # factor of the violation at which a step whose gain is rounding is accepted
 
     def __init__(self, objective: Posterior, screen: float = 1.0):
         self.objective, self.screen = objective, screen

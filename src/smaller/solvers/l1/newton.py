@@ -26,12 +26,12 @@ from .quadratic import quadratic_minimum
 from .quasi_newton import QuasiNewton
 
 HESSIAN = 3000  # weights up to which a Hessian is formed
-GRAM = 6000  # columns up to which a Gram matrix is
-NEAR = 0.9  # of its l1: a gradient from which on a weight may leave 0 in the next step
-ROOM = 256  # weights that a working set may take in, besides as many as it has
-FORCING = 0.01  # of the violation: how exactly the model of a step is minimised
+GRAM = 6000  # columns up to which a Gram matrix is formed
+NEAR = 0.9  # weights with |gradient| / l1 above this join the working set
+ROOM = 256  # weights by which a working set may grow in one step, if that is more than twofold
+FORCING = 0.01  # the model of a step is minimised to this fraction of the violation
 POLISHED, POLISH_WORK, POLISH_STEPS = 1e-11, 2_000_000, 5
-REFUTED = 3  # times that fresh scores contradict the certificate: rounding puts the tolerance out of reach
+REFUTED = 3  # times that fresh scores contradict the certificate before the fit ends as stalled
 
 
 def newton(

@@ -9,8 +9,8 @@ import numpy as np
 
 CHECK = 5  # steps between two looks at the violation, each of which waits for a device
 NOISE = 1e-4  # relative changes of the weights below this are too small to measure curvature by
-DOUBT = 1.02  # a little above the largest curvature met
-LONGEST = 2000  # steps
+DOUBT = 1.02  # factor of the largest curvature met, for safety
+LONGEST = 2000  # steps of one run
 
 
 class State(NamedTuple):

@@ -13,10 +13,10 @@ from .line_search import Steps
 from .proximal import ProximalGradient, soft
 
 MEMORY = 12
-PRESSING = 0.7  # of its l1: a gradient from which on a weight takes part in a step
-FORCING = 0.03  # how much of the violation a step's own problem may keep
+PRESSING = 0.7  # weights with |gradient| / l1 above this take part in a step
+FORCING = 0.03  # the model of a step is minimised to this fraction of the violation
 LONGEST = 1000  # gradient steps on a model
-EVERYWHERE = 0.02  # of the mean curvature, added to that of the few rows, which do not know all columns
+EVERYWHERE = 0.02  # share of the mean curvature that is added to that of the drawn rows, for columns they lack
 
 
 class QuasiNewton(Steps):

@@ -19,12 +19,12 @@ from ..solution import Solution
 from .newton import first_ask, newton
 
 GUESS = 1e-3  # relative duality gap of the optimum of a few rows: they determine the weights no better
-FAR = 30.0  # an offset from which on a row is certain
-NEAR = 10.0  # what the largest becomes in the first problem
-SHORTER = 2.0  # times, from one divisor to the next
+FAR = 30.0  # offsets above this make a row certain of its class
+NEAR = 10.0  # the largest offset in the first problem, after division
+SHORTER = 2.0  # factor from one divisor to the next
 ROUGHLY, FEW = 1e-2, 12  # accuracy and iterations of the problems on the way
 NEARBY = 1.0  # nats for each sample: a start this near to the optimum needs no better one
-NATS = 0.03  # for each sample, their accuracy where they are far: the next problem is to begin within a few nats
+NATS = 0.03  # accuracy of those problems in nats for each sample, so that the next one starts near its optimum
 
 
 def begin(objective: Posterior) -> np.ndarray:

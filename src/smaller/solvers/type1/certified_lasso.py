@@ -18,12 +18,12 @@ from .reweighting import solve
 from .row_lasso import RowLasso
 from .unit_objective import EXACT, Notes, Point, TypeOne
 
-GOAL, INNER = 1e-12, 1e-10  # relative duality gaps: of a lasso that is done early, and of the lasso at one lam
-FINEST = 1e-15  # the gap of a lasso of several targets, whose certificate at another lam needs more than its own
-SMALLEST = 1e-12  # lam at which the lasso core is still used
+GOAL, INNER = 1e-12, 1e-10  # relative duality gaps at which the whole fit, and the lasso at one lam, may end
+FINEST = 1e-15  # gap of a lasso of several targets: its weights must certify another lam as well
+SMALLEST = 1e-12  # smallest lam that is passed to the lasso
 NEWTON_STEPS = 50  # of one lasso
-ATTEMPTS = 5  # at a closed form, without columns of the wrong sign
-PATIENCE = 10  # lassos in a row without a smaller gap, after which rounding leaves nothing to gain
+ATTEMPTS = 5  # at a closed form, each without the columns of the wrong sign
+PATIENCE = 10  # lassos in a row without a smaller gap after which the fit ends
 
 
 def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes) -> tuple[Point, Status, int]:

@@ -22,15 +22,15 @@ from ..solution import Solution, Step
 from .reweighting import reweight, ridge
 from .ridge_start import Start
 
-# A weight this small, as a part of what there is to explain and for each sample, cannot come back however far the noise
-# falls (down to its floor): for Jeffreys' prior |w| |x| |y| < noise sends a weight to zero quadratically.
+# Weights whose scores are below this, relative to the target and for each sample, are pruned: at any noise above its
+# floor they would shrink to zero quadratically under Jeffreys' prior, where |w| |x| |y| < noise.
 NO_RETURN = 1e-12
 SETTLED = 0.5  # violation from which on Newton is tried
-QUIET = 20  # steps without pruning from which on it is tried too
+QUIET = 20  # steps without pruning after which Newton is tried as well
 REACH = 0.3  # largest relative change of a weight in a Newton step under a prior with negative curvature
 ROUNDING = 1e-13
 LENGTHS = (1.0, 0.5, 0.1)  # of an M-step
-LARGEST = 2000  # system that is worth solving again with care
+LARGEST = 2000  # unknowns up to which a failed system is solved again by orthogonal transformations
 PATIENCE = 30  # steps without gain after which nothing more is expected
 POLISHED = 1e-11
 
@@ -220,7 +220,7 @@ class _Run:
         relative = D / p.w
         reach, length = float(np.abs(relative).max(initial=0.0)), 1.0
         if not o.prior.at(p.w, p.rows).bend.any():
-            # A straight prior's model is exact until the first weight reaches zero, where it is pruned.
+            # Under a Laplace prior the model is exact until the first weight reaches zero and is pruned.
             length = 1.0 / max(1.0, float((-relative).max(initial=0.0)))
         elif reach > REACH:
             if not cut:
@@ -233,7 +233,7 @@ class _Run:
     def attempt(self, w: np.ndarray, b: float, lenient: bool = False) -> bool:
         """Move, and stay only where the objective is lower, or as low as rounding can tell with less violation.
 
-        EM is given the benefit of the doubt (`lenient`): its violation may rise while it gets on.
+        With `lenient`, as in EM, the violation may rise while the objective stays level.
         """
         before, gram, carried = self.point, self.gram, self.carried
         self.move(w, b)
@@ -245,7 +245,7 @@ class _Run:
         return False
 
     def polish(self) -> None:
-        """A few more Newton steps: they cost little, and what is left of the start no longer shows."""
+        """A few more Newton steps, which cost little, so that the result does not depend on the start."""
         for _ in range(5):
             before = self.point.violation
             if before <= POLISHED or not self.newton():

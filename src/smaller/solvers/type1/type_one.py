@@ -16,7 +16,7 @@ from .reweighting import reweight
 from .unit_objective import ROUNDING, Notes, Point, TypeOne, degrees
 
 FARTHEST = 1e250  # a given lam, in units of the targets, is between this and its reciprocal
-UNITS = 1e100  # of the targets, which a prior with a unit of its own can bear
+UNITS = 1e100  # largest unit of the targets (and inverse of the smallest) under a prior with a unit of its own
 
 
 class _Ridges:

@@ -77,7 +77,7 @@ def mean_and_deviation(model, X) -> tuple[np.ndarray, np.ndarray]:
 
 def density_losses(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     """-log N(y; mean, deviation^2), (n,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # a target without noise is predicted without doubt
+    with np.errstate(divide="ignore", invalid="ignore"):  # targets without noise have intervals of width 0
         return 0.5 * np.log(2 * np.pi * deviation**2) + 0.5 * ((y - mean) / deviation) ** 2
 
 

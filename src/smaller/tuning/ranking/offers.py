@@ -20,9 +20,9 @@ from ..cross_validation import SMLRCV
 from .number_scores import Mean
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
-KERNEL_SAMPLES = 2_000  # beyond which a kernel model is not tried unasked
-PRODUCTS = 50  # inputs beyond which their products are not tried unasked
-HEAVY = 2_000_000  # entries of a table beyond which the slower models are not tried unasked
+KERNEL_SAMPLES = 2_000  # samples up to which kernel models are tried by default
+PRODUCTS = 50  # inputs up to which their products are tried by default
+HEAVY = 2_000_000  # entries of a table up to which the slower models are tried by default
 
 
 class Settings(NamedTuple):

@@ -15,7 +15,7 @@ from .class_scores import Classes
 from .number_scores import Numbers
 from .offers import CLASSIFICATION, REGRESSION
 
-# What knows how a target is split, predicted and judged.
+# For each kind of target: how to split, predict and score it.
 TARGETS: dict[str, type[Classes] | type[Numbers]] = {CLASSIFICATION: Classes, REGRESSION: Numbers}
 
 
