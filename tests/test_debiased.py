@@ -417,7 +417,7 @@ def simulated_rates(setting, sets, **options):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_error_rates_of_debiased_tests_and_coverage_of_intervals(name):
     kind, n, p, *_ = SETTINGS[name]
-    found = simulated_rates(SETTINGS[name], 200, intervals="anyway", p_values="debiased")
+    found = simulated_rates(SETTINGS[name], 100, intervals="anyway", p_values="debiased")
     print(name, {key: f"{mean:.3f} +- {error:.3f}" for key, (mean, error) in found.items()})
     for rate in ("test", "family"):
         mean, error = found[rate]

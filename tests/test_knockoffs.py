@@ -228,7 +228,8 @@ def test_sentence_and_progress(data):
     with listening(said.append):
         found = Knockoffs(**FAST).fit(*data[:2])
     assert said[-1] == "knockoffs: 3 of 3 copies done"
-    for part in (f"{len(found.support_)} of 40 features", "at most 30%", "estimated covariance", "random_state=0"):
+    first = f"Of these {len(found.support_)} features (of 40), at most 30%"
+    for part in (first, "estimated covariance", "random_state=0"):
         assert part in found.sentence()
     assert "covariance that was given" in Knockoffs(**FAST, covariance=np.eye(40)).fit(*data[:2]).sentence()
 

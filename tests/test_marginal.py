@@ -22,10 +22,12 @@ from smaller.objective.posterior import Posterior
 from smaller.priors import Normal
 from smaller.solvers import null_point
 from smaller.solvers.l1 import integrated as marginal
+from smaller.solvers.l1 import start
 from smaller.solvers.l1.integrated import criterion, fixed_point, representative, size, steepest
 from smaller.solvers.l1.newton import newton
 from smaller.solvers.ridge_evidence import marginal_evidence, ridge_evidence
 from smaller.solvers.smooth import smooth
+from smaller.solvers.solution import Solution
 
 
 def posed(X, y, **options):
@@ -434,3 +436,61 @@ def test_single_steps_stay_finite_where_rows_are_wrong_with_certainty(seed):
     F = X @ model.coef_[0] + model.intercept_[0] + offset
     value = np.logaddexp(0.0, F).sum() - F[y == 1].sum() + model.lam_ * np.abs(model.coef_[0] * X.std(axis=0)).sum()
     assert_allclose(model.objective_, value, rtol=1e-9)
+
+
+# -- no claim without a certificate
+
+
+def test_single_steps_that_leave_no_weight_are_converged_only_with_a_certificate():
+    """Every row is certain of its class: the objective, 3e-15 nats, is known to a part in ten thousand."""
+    X, y, offset = [[11.9], [-5.7], [-8.4], [-12.3]], [0, 1, 0, 1], [-198.8, 153.9, -128.1, 33.4]
+    model = SBMLR(solver="component-wise", fit_intercept=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", EmptyModelWarning)
+        model.fit(X, y, offset=offset)
+    assert not model.coef_.any()
+    assert model.status_ == "stalled"
+    assert model.dual_gap_ > model.tol
+
+
+def invented(W, gap, status=Status.CONVERGED):
+    """A solution of these weights, as an L1 solver returns it."""
+    return Solution(W, None, status, 1.0, gap, gap, 1, [], {})
+
+
+def test_a_rough_fit_without_weights_is_repeated_with_the_accuracy_asked_for():
+    objective, lam = posed(*noise())
+    asked = []
+
+    def solve(problem, W, tol, *_):
+        asked.append(tol)
+        return invented(np.zeros(objective.shape), 0.5 * tol)
+
+    found = fixed_point(objective, np.zeros(objective.shape), 1e-6, 20, lam, solve)
+    assert asked == [1e-2, 1e-6]
+    assert found.gap <= 1e-6
+
+
+def test_the_strength_of_tiny_weights_is_beyond_no_number():
+    """N / S / lam would overflow; the fit then wanders, and says so."""
+    objective, _ = posed(*noise())
+    W = np.zeros(objective.shape)
+    W[0, 0] = 1e-300
+    found = fixed_point(objective, W, 1e-6, 3, np.float64(1e-20), lambda *_: invented(W, 0.0))
+    assert found.status is Status.WANDERING
+
+
+def test_the_way_to_a_start_has_a_bound(monkeypatch):
+    """Where offsets are large, problems of ever larger ones lead there: not where they take many sweeps."""
+    X, y = noise()
+    objective = problem_of(SMLR(1.0), X, y, offset=1e6 * np.random.default_rng(0).standard_normal((90, 3))).objective
+    calls = []
+
+    def newton(problem, W, tol, max_iter):
+        calls.append(tol)
+        return invented(W, 1.0, Status.MAX_ITER)._replace(extra={"sweeps": 60_000})
+
+    monkeypatch.setattr(start, "newton", newton)
+    start.begin(objective)
+    assert len(calls) == 2

@@ -633,6 +633,15 @@ def test_a_kernel_prediction_needs_only_the_relevance_vectors():
     assert_allclose(model.transform(X), rbf_kernel(X, model.relevance_vectors_, gamma=0.05), atol=1e-12)
 
 
+@pytest.mark.parametrize("kernel", ["poly", "linear", "rbf"])
+def test_a_kernel_value_in_single_precision_does_not_depend_on_the_other_centres(kernel):
+    """A prediction asks for the columns of the support alone; sums in single precision would differ by their number."""
+    X = np.random.default_rng(0).normal(50.0, 1.0, (300, 40)).astype(np.float32)
+    basis = Kernel(kernel).fit(X, np.ones(300))
+    some = np.array([3, 50, 111])
+    assert_array_equal(basis.transform(X[5:6], some), basis.transform(X)[5:6, some])
+
+
 def test_equal_rows_are_one_centre():
     X, y = clusters()
     model = SMLR(0.5, basis="rbf").fit(np.vstack([X, X[:10]]), np.append(y, y[:10]))

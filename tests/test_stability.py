@@ -400,8 +400,8 @@ def test_selector_keeps_names_and_columns():
 def test_sentence_says_what_was_found_and_what_was_assumed(data):
     found = StabilitySelection(n_pairs=6, n_selected=5, random_state=0, bound="worst-case").fit(*data)
     for part in (
-        "of 60 features selected",
-        f"at most {found.expected_false_:.2g} of",
+        "features (of 60), at most",
+        f"at most {found.expected_false_:.2g} ",
         "5/60",
         "of 12 half-samples",
         "random_state=0",

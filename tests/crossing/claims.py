@@ -125,10 +125,17 @@ def _posed(row, data, basis):
     return y, _columns(row, data, data.s, basis)
 
 
+def _nothing_left(w, r, y):
+    """A noise of 0 is that of targets which the intercept alone explains: there is no objective in its units."""
+    return [] if not w.any() and np.abs(r).max() <= 1e-14 * np.abs(y).max() else ["noise_ is 0"]
+
+
 def lasso(model, row, data, given):
     """LaplaceRegressor: objective and dual gap at the noise found, and that the noise is that of the residuals."""
     y, Phi = _posed(row, data, model.basis_)
     w, b, s = _dense(model.coef_), model.intercept_, data.s
+    if model.noise_ == 0:
+        return _nothing_left(w, y - Phi @ w - b, y)
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) / np.sqrt(model.noise_) if row["standardize"] else 1.0
     problem = judges.Lasso(Phi, y, s, model.noise_, model.lam_ * unit * np.ones(Phi.shape[1]), row["fit_intercept"])
     complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_)
@@ -143,8 +150,8 @@ def jeffreys(model, row, data, given):
     y, Phi = _posed(row, data, model.basis_)
     w, noise, s = _dense(model.coef_), model.noise_, data.s
     r = y - Phi @ w - model.intercept_
-    if noise == 0:  # of a constant, nothing is left
-        return [] if not w.any() and np.abs(r).max() <= 1e-14 * np.abs(y).max() else ["noise_ is 0"]
+    if noise == 0:
+        return _nothing_left(w, r, y)
     value = float(s @ r**2) / (2 * noise) + s.sum() / 2 * np.log(noise) + float(np.log(np.abs(w[w != 0])).sum())
     missed = judges.survivors_violation(Phi, w, -r / noise, s, 1 / np.sqrt(noise) if row["fit_intercept"] else 0.0)
     size = np.abs(Phi) @ np.abs(w) + np.abs(model.intercept_) + np.abs(y)

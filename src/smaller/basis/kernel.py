@@ -18,8 +18,34 @@ from ..design.tensors import columns_of, kernel_values, room, rows_of
 from ..errors import choose
 
 
+def _linear(X, centers, gamma, degree, coef0):
+    return _in_double(linear_kernel, X, centers)
+
+
 def _poly(X, centers, gamma, degree, coef0):
-    return polynomial_kernel(X, centers, degree=degree, gamma=gamma, coef0=coef0)
+    return _in_double(
+        lambda rows, others: polynomial_kernel(rows, others, degree=degree, gamma=gamma, coef0=coef0), X, centers
+    )
+
+
+ROWS_AT_ONCE = 1024  # of inputs in single precision, whose products are summed in double precision
+
+
+def _in_double(kernel, X, centers):
+    """Values of a kernel summed in double precision, rounded to X's.
+
+    Sums in single precision depend on how many centres there are: a prediction, which asks for those of the support
+    alone, would see other columns than the fit.
+    """
+    if X.dtype == np.float64:
+        return kernel(X, centers)
+    K = np.empty((X.shape[0], centers.shape[0]), dtype=X.dtype)
+    wide = centers.astype(np.float64)
+    with np.errstate(over="ignore"):  # an infinite value is refused where the columns are checked
+        for first in range(0, len(K), ROWS_AT_ONCE):
+            rows = slice(first, first + ROWS_AT_ONCE)
+            K[rows] = kernel(X[rows].astype(np.float64), wide)
+    return K
 
 
 FEW_INPUTS = 16  # up to this many, squared differences are summed directly; with more, a product is faster
@@ -40,7 +66,7 @@ def _rbf(X, centers, gamma, degree, coef0):
 
 KERNELS: dict[str, Callable] = {
     "rbf": _rbf,
-    "linear": lambda X, centers, gamma, degree, coef0: linear_kernel(X, centers),
+    "linear": _linear,
     "poly": _poly,
 }
 

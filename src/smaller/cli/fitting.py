@@ -87,7 +87,7 @@ def predict(
     check_place(output, model, data)
     fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns, **reading)
-    kept = _kept_columns(data, keep or [], Reading(columns=fitted.columns, **reading))
+    kept = columns_as_given(data, keep or [], "--keep", Reading(columns=fitted.columns, **reading))
     if not fitted.classifies:
         given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
         _refuse_for_numbers([name for name, value in given.items() if value is not None])
@@ -130,13 +130,14 @@ def _shifted(P: np.ndarray, fitted: models.Fitted, text: str) -> np.ndarray:
     return decision.shift_priors(P, found, training, classes=classes)
 
 
-def _kept_columns(data: Path, names: list[str], reading: Reading) -> dict[str, np.ndarray]:
+def columns_as_given(data: Path, names: list[str], asked: str, reading: Reading) -> dict[str, np.ndarray]:
+    """Some columns of a file as they are; `asked` is the option that names them."""
     if names and ending_of(data) not in FRAMES:
-        raise ValueError(f"--keep needs a file with named columns, and {data.name} is a matrix.")
+        raise ValueError(f"{asked} needs a file with named columns, and {data.name} is a matrix.")
     try:
         parts = list(portions(data, reading)(names, names)) if names else []
     except ValueError as error:
-        raise ValueError(f"--keep: {error}") from None
+        raise ValueError(f"{asked}: {error}") from None
     return {name: np.concatenate([part[name].to_numpy() for part in parts]) for name in names}
 
 

@@ -64,7 +64,8 @@ def debiased(
     intervals : {"auto", "anyway"}, default="auto"
         "anyway" gives intervals for ``2 p k <= n < 8 p k`` as well, with a warning.
     p_values : {"auto", "debiased", "multi-split"}, default="auto"
-        "auto" is "debiased" for ``n >= 8 p k``, and otherwise "multi-split".
+        "auto" is "debiased" for ``n >= 8 p k``, and otherwise "multi-split", which comes without intervals unless
+        they are asked for.
     reference : label, default=None
         The class that the others are compared with: the last of several, the first of two.
     penalty : float, default=0.1
@@ -183,9 +184,11 @@ def _gate(rows: Rows, classes: np.ndarray, intervals: str, p_values: str) -> Gat
     """Which method, by the number of samples for each weight."""
     n, p, k = _total(rows), rows.X.shape[1], max(len(classes) - 1, 1)
     share = f"{n:g} samples for {p * k} weights ({p} features{f' and {k} contrasts' if k > 1 else ''})"
+    if p_values == "multi-split" and intervals == "auto":
+        return Gate("multi-split", False, False, f"There are {share}.")
     if n >= TRUSTED * p * k:
-        method = "multi-split" if p_values == "multi-split" else "debiased"
         _refuse_large(p * k)
+        method = "debiased" if p_values == "auto" else p_values
         return Gate(method, True, True, f"There are {share}, at least {TRUSTED} for each: intervals can be trusted.")
     if n < LEAST * p * k and (intervals == "anyway" or p_values == "debiased"):
         raise ValueError(
@@ -288,7 +291,7 @@ def _refuse_separable(model: SMLR, sample: Sample) -> None:
     if separable:
         raise ValueError(
             "The columns separate the classes exactly, so that the weights have no finite values and no intervals; "
-            "give fewer columns, or use StabilitySelection to find those that matter."
+            "give fewer columns, or p_values='multi-split', which needs no estimates of all weights at once."
         )
 
 

@@ -20,6 +20,7 @@ from .checked import Rows, checked_rows
 from .gaussian import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
 from .knockoff_filter import e_bh, e_values, knockoff_threshold
 from .knockoff_statistics import STATISTICS, standardised, tuned
+from .words import NOTHING, list_of
 
 RATE = Interval(Real, 0, 1, closed="neither")
 
@@ -258,7 +259,7 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         self.support_ = np.flatnonzero(kept & np.isin(rows.unit, selected))
         self.copies_, self.estimator_ = rows.copies(), rows.estimator
         if not len(selected):
-            warn(f"{type(self).__name__} selected no feature. {self._why_empty()}", EmptyModelWarning)
+            warn(f"{type(self).__name__} selected no feature. {NOTHING} {self._why_empty()}", EmptyModelWarning)
         return self
 
     def _copy_fdr(self) -> float:
@@ -270,7 +271,7 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         least = int(np.ceil(1 / self._copy_fdr() - 1e-9))
         size = f"A set of knockoffs selects at least {least} features at this rate or none: fewer cannot be found. "
         remedy = "Raise fdr, give more samples, or use StabilitySelection."
-        return f"{size if self.plus else ''}This is not evidence that no feature matters. {remedy}"
+        return f"{size if self.plus else ''}{remedy}"
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
@@ -278,10 +279,17 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         mask[self.support_] = True
         return mask
 
-    def sentence(self) -> str:
-        """What was selected and what is known about it, in plain words."""
+    def sentence(self, short: bool = False) -> str:
+        """What was selected and what is known about it, in plain words; `short` is the first sentence alone."""
         check_is_fitted(self)
-        found = len(self.support_)
+        first = (
+            f"{list_of(self.support_, self.n_distinct_)}, at most {self.fdr:.0%} are expected to be false, on average"
+        )
+        first = f"{first} over such lists."
+        if not len(self.support_):
+            first = f"Of {self.n_distinct_} features none was selected. {NOTHING}"
+        if short:
+            return first
         law = "the sampler draws from the law of the columns"
         if self.sampler is None:
             law = "the columns have a normal distribution with the covariance that was given"
@@ -289,11 +297,11 @@ class Knockoffs(SelectorMixin, BaseEstimator):
                 law = "the columns behave like a normal distribution with the estimated covariance (approximately true)"
         failed = np.count_nonzero(np.isinf(self.thresholds_))
         parts = [
-            f"{found} of {self.n_distinct_} features selected; on average at most {self.fdr:.0%} of such a list",
-            f"is false, provided that {law} and that the samples are independent.",
+            first,
+            f"Assumed: {law}, and the samples are independent.",
             f"{self.n_copies} set(s) of knockoffs (random_state={self.random_state}); {failed} have no threshold.",
         ]
-        return " ".join(parts if found else [*parts, self._why_empty()])
+        return " ".join(parts if len(self.support_) else [*parts, self._why_empty()])
 
 
 def _compared(rows: Rows, sampler, rng: np.random.Generator, statistic) -> np.ndarray:

@@ -21,6 +21,7 @@ from .checked import Rows, checked_rows
 from .entry import first_features
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .halves import complementary_pairs
+from .words import NOTHING, list_of
 
 USUAL_THRESHOLD = 0.9  # at which the default of n_selected must be allowed
 FEWEST, ROWS_FOR_EACH = 5, 8  # the default of n_selected: one for every 8 rows, at least 5
@@ -278,22 +279,25 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         frequencies[:, np.isnan(self.frequencies_)] = np.nan
         return levels, frequencies
 
-    def sentence(self) -> str:
-        """What was selected and what is known about it, in plain words."""
+    def sentence(self, short: bool = False) -> str:
+        """What was selected and what is known about it, in plain words; `short` is the first sentence alone."""
         check_is_fitted(self)
-        p, q, found = self.n_distinct_, self.n_selected_, len(self.support_)
-        short = np.count_nonzero(self.n_entered_ < q)
+        p, q, few = self.n_distinct_, self.n_selected_, self.expected_false_
+        fewer = np.count_nonzero(self.n_entered_ < q)
+        first = f"{list_of(self.support_, p)}, at most {few:.2g} {'is' if few <= 1 else 'are'} expected to be false."
+        if not len(self.support_):
+            first = f"Of {p} features none was selected. {NOTHING}"
+        if short:
+            return first
         parts = [
-            f"{found} of {p} features selected; at most {self.expected_false_:.2g} of them are expected to be false.",
+            first,
             f"False are {COUNTED.get(self.bound, UNLIKELY.format(q=q, p=p))}.",
             "Features that are correlated with a relevant one may stand in for it.",
             f"Selected are those that at least {self.threshold_:.0%} of {len(self.n_entered_)} half-samples "
             f"(complementary pairs, random_state={self.random_state}) have among their first {q} features by "
-            f"{type(self.estimator_).__name__}; on {short} of them fewer features entered.",
+            f"{type(self.estimator_).__name__}; on {fewer} of them fewer features entered.",
             f"The bound is the {self.bound} one; {ASSUMED[self.bound]}.",
         ]
-        if not found:
-            parts.append("An empty list is not evidence that no feature matters.")
         return " ".join(parts)
 
 

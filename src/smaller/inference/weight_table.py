@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .words import NOTHING
+
 ADJUSTED = {None: "p_value", "holm": "p_holm", "by": "p_by"}
 SHOWN = 30  # features in the printed table
 
@@ -98,7 +100,7 @@ class WeightTable:
             self.reason,
         ]
         if not found:
-            parts.append("An empty list is not evidence that no feature matters.")
+            parts.append(NOTHING)
         return " ".join(parts)
 
     def __str__(self) -> str:

@@ -8,10 +8,12 @@ A display is made by ``from_estimator``, or from what was computed before (``fro
 from .decisions import PriorShiftDisplay, RiskCoverageDisplay
 from .functions import BandDisplay, BoundaryDisplay
 from .paths import PathDisplay, SparsityDisplay
+from .selection import FrequencyDisplay
 
 __all__ = [
     "BandDisplay",
     "BoundaryDisplay",
+    "FrequencyDisplay",
     "PathDisplay",
     "PriorShiftDisplay",
     "RiskCoverageDisplay",

@@ -82,7 +82,7 @@ class PathDisplay(Display):
         """A path that was computed before; with the columns X the weights are per standard deviation of each."""
         weights, unit = found.coefs, "unit"
         if X is not None:
-            weights, unit = weights * _deviations(X), "standard deviation"
+            weights, unit = weights * deviations_of(X), "standard deviation"
         names = [f"x{j}" for j in range(weights.shape[2])] if names is None else names
         within = chosen is not None and found.lams[-1] <= chosen <= found.lams[0]
         classes = [str(label) for label in found.classes] if weights.shape[1] > 1 else ()
@@ -195,6 +195,7 @@ class SparsityDisplay(Display):
         return self
 
 
-def _deviations(X) -> np.ndarray:
+def deviations_of(X) -> np.ndarray:
+    """Standard deviations of the columns, (p,)."""
     design = as_design(X if hasattr(X, "tocsc") else np.asarray(X, dtype=np.float64))
     return np.sqrt(design.moments(np.ones(design.n)).spread[: design.d] / design.n)

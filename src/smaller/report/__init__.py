@@ -54,7 +54,9 @@ class Report:
         return f"<Report: {self.facts['title']}; {quality['wrong']} of {quality['tested']} wrong>"
 
 
-def report(model, X, y, *, names=None, source: str = "", training=None, path=None) -> Report:
+def report(
+    model, X, y, *, names=None, source: str = "", training=None, path=None, selection=None, intervals=None
+) -> Report:
     """A report on a fitted model: the weights kept, its errors, their bound, and its certificate.
 
     For classifiers the report has calibration, the reject option, costs, priors and the bound; for regressors
@@ -75,6 +77,11 @@ def report(model, X, y, *, names=None, source: str = "", training=None, path=Non
     path : Path, default=None
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
+    selection : StabilitySelection or Knockoffs, default=None
+        Fitted on the inputs of the model: how often half-samples select each feature, and how many of the list may be
+        false.
+    intervals : WeightTable, default=None
+        Intervals and p-values of the weights, as :func:`smaller.inference.debiased` returns them.
 
     Returns
     -------
@@ -95,7 +102,8 @@ def report(model, X, y, *, names=None, source: str = "", training=None, path=Non
     >>> print(f"{found.facts['quality']['inside']:.0%} of the targets are in their 90 % intervals")
     91% of the targets are in their 90 % intervals
     """
-    return Report(facts(model, X, y, names=names, source=source, training=training, path=path))
+    told = {"names": names, "source": source, "training": training, "path": path}
+    return Report(facts(model, X, y, **told, selection=selection, intervals=intervals))
 
 
 def _render(facts: dict[str, Any]) -> str:
@@ -106,7 +114,7 @@ def _render(facts: dict[str, Any]) -> str:
         raise ImportError(EXTRA) from None
     loader = jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8"))
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=_figures)
+    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=_figures, interval=_interval)
     drawn = charts(facts)
     return environment.get_template("report.html.j2").render(
         facts=facts,
@@ -119,6 +127,10 @@ def _render(facts: dict[str, Any]) -> str:
 
 def _figures(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}".replace("-", "−")
+
+
+def _interval(ends: list[float] | None) -> str:
+    return "–" if ends is None else f"{_figures(ends[0])} to {_figures(ends[1])}"
 
 
 def _for_script(text: str) -> str:

@@ -18,13 +18,15 @@ from .classes import class_facts
 from .kept import kept
 from .numbers import number_facts
 from .paths import path_facts
+from .selection import add_columns, selection_facts
 
 INSIDE = ("best_estimator_", "estimator_", "estimator")  # attributes in which meta-estimators keep their model
 OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
 SEEN = "These are the samples that the model was fitted on: errors on new samples are usually larger."
 
 
-def facts(model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True) -> dict[str, Any]:
+def facts(model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True, selection=None,
+          intervals=None) -> dict[str, Any]:  # fmt: skip
     """The facts of a report, as a dict that JSON can hold.
 
     Parameters
@@ -46,6 +48,11 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
         one kept with the model (``path_``), if any.
     with_path : bool, default=True
         Whether to include the path.
+    selection : StabilitySelection or Knockoffs, default=None
+        Fitted on the inputs of the model: the weights get the frequencies (or e-values) of their features, and the
+        facts a sentence about how many of them may be false.
+    intervals : WeightTable, default=None
+        As :func:`smaller.inference.debiased` returns it: the weights get intervals and p-values.
 
     Returns
     -------
@@ -58,6 +65,8 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
     task = CLASSIFICATION if hasattr(inner, "classes_") else REGRESSION
     labels = [str(label) for label in getattr(inner, "classes_", [])]
     found = OF_TASK[task](model, inner, X, y, training.pop("priors", None))
+    weights = kept(inner, X, names, labels)
+    add_columns(weights, names, selection, intervals)
     data = {"source": source, "samples": len(y), "inputs": int(X.shape[1]), "sparse": bool(sparse.issparse(X))}
     return {
         "title": f"{type(inner).__name__} on {source or f'{len(y)} samples'}",
@@ -65,7 +74,8 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
         **found,
         "data": {**data, **found["data"], "note": SEEN if found["data"]["training_sample"] else ""},
         "model": _model(model, inner, training),
-        "kept": kept(inner, X, names, labels),
+        "kept": weights,
+        **({} if selection is None else {"selection": selection_facts(selection, X, names)}),
         "path": path_facts(path, inner, X, y, names, labels, found["data"]["training_sample"])
         if with_path
         else {"reason": "The path was not requested."},

@@ -34,9 +34,11 @@ PASSES_PER_FIT = 5  # passes that the fits may take on average, so that a user c
 UNSURE = 3.0  # error of log(N / S) in a fit of a given gap, in units of the gap's square root
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
 EXACTLY = partial(newton_from, exact=True)  # so that the result depends on the path of strengths by rounding only
+LOST = 1e-290  # the mean curvature of a row below which numbers lose their digits
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 # Ends of an L1 fit after which other strengths do no better: rounding, separated classes, too many passes.
 HOPELESS = (Status.STALLED, Status.SEPARABLE, Status.MAX_ITER)
+FARTHEST = 230.0  # of log(lam) in one step: weights that ask for a hundred powers of ten more are rounding
 JUMP_WIDTH = 1e-6  # interval of log(lam) within which a change of sign counts as a jump
 
 
@@ -112,11 +114,12 @@ def fixed_point(
         value, gap = map(float, lowered(solution.objective, solution.gap, gain))
         solution = solution._replace(weights=W, objective=value, gap=gap)
         N, S = size(problem, W)
-        change = float(np.log(N / S / lam)) if N else 0.0
+        change = float(np.log(N) - np.log(S) - np.log(lam)) if N else 0.0
         visits.append(Visit(lam, accuracy, solution, N, change))
         progress.tell(f"L1 fit {len(visits)} at strength {lam:.4g}: {N} weights")
         rests = abs(change) <= settled or search.closed()
-        done = N == 0 or last or (rests and accuracy == tol) or not np.isfinite(change)
+        rough = accuracy > tol and not (N == 0 and gap <= tol)
+        done = last or (rests and not rough) or abs(change) > FARTHEST
         if done or solution.status in HOPELESS:
             break
         sure = accuracy == tol or abs(change) > UNSURE * np.sqrt(accuracy)
@@ -223,8 +226,11 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
         problem = objective.with_prior(objective.prior.with_strength(lam))
         point = settle(problem, W, tol, F)
         criteria.append(point.value - lam * S + N * float(np.log(S)) if N else np.inf)
-        if not N:
-            status = Status.CONVERGED
+        if not N:  # no strength follows from no weights: it is one at which they vanish
+            lam = max(lam, objective.largest_strength(point))
+            problem = objective.with_prior(objective.prior.with_strength(lam))
+            point = settle(problem, point.W, tol, point.F)
+            status = Status.STALLED
         if point.gap <= tol or not N:
             break
         if not np.isfinite(point.gap):  # the free weights have no reachable optimum, so that there is no certificate
@@ -258,10 +264,12 @@ def _single_step(problem: Posterior, point: Point, row: int, klass: int) -> tupl
     wrong = LEAST_CURVATURE * problem.s * np.abs(point.P[:, klass] - problem.Y[:, klass])
     omega = np.maximum(problem.likelihood.curvature(point.P, problem.s, klass, klass), wrong)
     K = problem.design.gram(omega, np.array([row, d] if problem.design.intercept else [row]))
-    follow = -K[0, 1] / K[1, 1] if len(K) > 1 and K[1, 1] > 0 else 0.0
+    follow = -K[0, 1] / K[1, 1] if len(K) > 1 and K[1, 1] > LOST * problem.total else 0.0
     curvature = K[0, 0] + follow * K[0, -1] if len(K) > 1 else K[0, 0]
-    # Without any curvature the loss does not change, and the prior leads to 0.
-    full = slope / max(curvature, LEAST_CURVATURE * K[0, 0]) if K[0, 0] > 0 else old
+    curvature = max(curvature, LEAST_CURVATURE * K[0, 0])
+    # A step that turns the sign stops at 0; with next to no curvature it would have no length that is a number.
+    turns = slope * old > 0 and abs(slope) >= curvature * abs(old)
+    full = old if turns or not curvature > 0 else slope / curvature
     D = np.zeros_like(point.W)
     for length in 0.5 ** np.arange(40):
         new = old - length * full

@@ -23,6 +23,7 @@ FAR = 30.0  # offsets above this make a row certain of its class
 NEAR = 10.0  # the largest offset in the first problem, after division
 SHORTER = 2.0  # factor from one divisor to the next
 ROUGHLY, FEW = 1e-2, 12  # accuracy and iterations of the problems on the way
+MOST_SWEEPS = 100_000  # on the way: a few hundred are common, and where they do not suffice a start is not worth more
 NEARBY = 1.0  # nats for each sample: a start this near to the optimum needs no better one
 NATS = 0.03  # accuracy of those problems in nats for each sample, so that the next one starts near its optimum
 
@@ -33,12 +34,20 @@ def begin(objective: Posterior) -> np.ndarray:
         return _guessed(objective)
     if objective.offset is None:
         return objective.start()
-    return _approached(objective, lambda problem, W, tol: newton(problem, W, tol, FEW).weights)
+    swept = 0
+
+    def solve(problem: Posterior, W: np.ndarray, tol: float) -> tuple[np.ndarray, bool]:
+        nonlocal swept
+        solution = newton(problem, W, tol, FEW)
+        swept += solution.extra.get("sweeps", 0)
+        return solution.weights, swept > MOST_SWEEPS
+
+    return _approached(objective, solve)
 
 
 def null_start(objective: Posterior) -> np.ndarray:
     """Weights to begin with where those under a penalty are to stay at 0."""
-    return _approached(objective, lambda problem, W, tol: settle(problem, W, tol).W)
+    return _approached(objective, lambda problem, W, tol: (settle(problem, W, tol).W, False))
 
 
 def _guessed(objective: Any) -> np.ndarray:
@@ -99,12 +108,18 @@ def is_far(objective: Posterior) -> bool:
     return isinstance(objective.likelihood, Multinomial) and objective.farthest() > FAR
 
 
-def _approached(objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], np.ndarray]) -> np.ndarray:
+def _approached(
+    objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], tuple[np.ndarray, bool]]
+) -> np.ndarray:
+    """The weights at the end of that way; `solve` has those of one problem on it, and whether it is too long."""
     W, far = objective.start(), objective.farthest()
     if not is_far(objective):
         return W
     divisor = far / NEAR
     while divisor > 1.0:
-        W = divisor * solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))
+        V, too_long = solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))
+        W = divisor * V
+        if too_long:
+            return min((W, objective.start()), key=objective.value)
         divisor /= SHORTER
     return W

@@ -1,0 +1,157 @@
+"""The command select: which features, with what error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from sklearn.utils.multiclass import type_of_target
+
+from ..atomic import replacing
+from ..data.tables import Reading, Table
+from ..data.tables.formulas import write_csv
+from ..errors import choose
+from ..inference import Knockoffs, StabilitySelection, WeightTable, debiased
+from ..models.adaptive import LaplaceRegressor
+from ..models.multinomial import SMLR
+from ..tuning.ranking import CLASSIFICATION, target_for, task_of
+from . import models
+from .application import app, check_place, check_task
+from .arguments import OPENING, READING, DataFile, Target, Task, option, reads
+from .fitting import columns_as_given
+from .terminal import grid, say, working
+
+LISTED = 30  # features shown
+
+Listed = tuple[dict, np.ndarray, str]  # columns of the list, a number for its order, and what to say
+
+
+@app.command(name="select")
+@reads(READING)
+def select_features(
+    data: DataFile,
+    target: Target = "y",
+    max_false: Annotated[float, typer.Option(help="False features allowed in expectation, for stability.")] = 1.0,
+    method: Annotated[str, typer.Option(help="stability, knockoffs, tests or splits.")] = "stability",
+    fdr: Annotated[float, typer.Option(help="Share of false features allowed, for knockoffs.")] = 0.1,
+    group: Annotated[str | None, option("A column of labels: rows of one label stay together, for stability.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the random halves, knockoffs or splits.")] = 0,
+    jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,
+    output: Annotated[Path | None, option("All features as CSV.", "--output", "-o")] = None,
+    task: Task = None,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Select features with a bound on how many of them are false."""
+    check_task(task)
+    choose("--method", method, METHODS)
+    check_place(output, data)
+    if group is not None and method != "stability":
+        raise ValueError(f"--group is for --method stability; {method} needs rows that are independent of each other.")
+    if group is not None:
+        reading = {**reading, "ignore": [*(reading["ignore"] or []), group]}
+    table = models.read_to_fit(data, target, reading)
+    task = task or task_of(table.y)
+    y = target_for(task, table.y)
+    groups = _groups(data, group, table, reading) if group else None
+    with working(f"Selecting among {table.X.shape[1]} features"):
+        found = METHODS[method](task, table, y, max_false, fdr, groups, seed, jobs)
+    _show(found)
+    if output is not None:
+        _write(found, output)
+
+
+def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np.ndarray:
+    """The labels of the column that says which rows belong together."""
+    opening = {name: reading[name] for name in OPENING}
+    labels = columns_as_given(data, [group], "--group", Reading(**opening))[group]
+    if len(labels) != table.X.shape[0]:
+        raise ValueError(
+            f"--group: {data.name} has {len(labels)} rows, of which {table.X.shape[0]} have a target; remove the "
+            "others from the file first."
+        )
+    return np.asarray(labels).astype(str)
+
+
+def _usual(task: str) -> Any:
+    return SMLR(standardize=True) if task == CLASSIFICATION else LaplaceRegressor()
+
+
+def _tested(task: str, y: np.ndarray) -> Any:
+    """None, the usual model for such targets, but for numbers that look like labels."""
+    return None if task == CLASSIFICATION or type_of_target(y) == "continuous" else LaplaceRegressor()
+
+
+def _by_stability(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
+    selector = StabilitySelection(_usual(task), max_false=max_false, random_state=seed, n_jobs=jobs)
+    with models.quiet():
+        return _listed(selector.fit(table.X, y, groups=groups), "frequency", selector.frequencies_, table)
+
+
+def _by_knockoffs(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
+    selector = Knockoffs(_tested(task, y), fdr=fdr, random_state=seed, n_jobs=jobs)
+    with models.quiet():
+        return _listed(selector.fit(table.X, y), "e-value", selector.e_values_, table)
+
+
+def _by_tests(
+    task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int, p_values: str = "auto"
+) -> Any:
+    found = debiased(_tested(task, y), table.X, y, p_values=p_values, random_state=seed, n_jobs=jobs)
+    chosen = np.isin(np.arange(len(found.names)), found.significant())
+    columns: dict[str, Any] = {"feature": table.columns.inputs, "p_value": found.p_value, "p_holm": found.p_holm}
+    columns |= _interval_columns(found)
+    return {**columns, "selected": chosen}, found.p_value, found.sentence()
+
+
+METHODS: dict[str, Callable[..., Listed]] = {
+    "stability": _by_stability,
+    "knockoffs": _by_knockoffs,
+    "tests": _by_tests,
+    "splits": partial(_by_tests, p_values="multi-split"),
+}
+
+
+def _interval_columns(found: WeightTable) -> dict[str, Any]:
+    """Lower and upper ends of the intervals of each contrast, where there are intervals."""
+    if found.lower is None or found.upper is None:
+        return {}
+    ends = {"lower": found.lower, "upper": found.upper}
+    several = len(found.contrasts) > 1
+    return {
+        f"{end}, {label}" if several else end: values[c]
+        for c, label in enumerate(found.contrasts)
+        for end, values in ends.items()
+    }
+
+
+def _listed(selector, word: str, values: np.ndarray, table: Table) -> Listed:
+    """The columns of the list, the order to show it in, and what to say."""
+    columns = {"feature": table.columns.inputs, word: values, "selected": selector.get_support()}
+    return columns, -np.nan_to_num(values, nan=-1.0), selector.sentence()
+
+
+def _show(found: Listed) -> None:
+    columns, rank, sentence = found
+    chosen = columns["selected"]
+    order = np.lexsort((np.arange(len(rank)), rank, ~chosen))[: max(LISTED, int(chosen.sum()))]
+    texts = [name for name in columns if name != "selected"]
+    rows = [[*(_cell(columns[name][j]) for name in texts), "selected" if chosen[j] else ""] for j in order]
+    grid([*texts, ""], rows)
+    say(sentence)
+
+
+def _cell(value) -> str:
+    return str(value) if isinstance(value, str) else f"{value:.3g}"
+
+
+def _write(found: Listed, output: Path) -> None:
+    import pandas as pd
+
+    with replacing(output) as beside:
+        write_csv(pd.DataFrame(found[0]), beside)
+    say(f"All features: {output}")

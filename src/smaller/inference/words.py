@@ -1,0 +1,12 @@
+"""Words that the sentences of all selectors share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+NOTHING = "An empty list is not evidence that no feature matters."
+
+
+def list_of(selected: np.ndarray, p: int) -> str:
+    """How a sentence about a list of features begins."""
+    return f"Of these {len(selected)} features (of {p})" if len(selected) != 1 else f"Of this 1 feature (of {p})"
