@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._core.reference_sums import softmax_conjugate, softmax_fit
 from ..design import AcceleratedDesign, host
 from ..likelihoods import Multinomial
 from ..objective.posterior import Posterior
@@ -27,35 +28,11 @@ class AcceleratedMultinomial(Multinomial):
 
     def fit(self, F, Y, s) -> tuple[Any, Any, float]:
         """P = softmax(F), U = P - Y and the negative log-likelihood."""
-        xp = self.xp
-        top = xp.max(F, axis=1, keepdims=True)
-        top = xp.maximum(top, xp.zeros_like(top)) if self.reference else top
-        P = xp.exp(F - top)
-        total = xp.sum(P, axis=1, keepdims=True)
-        total = total + xp.exp(-top) if self.reference else total
-        own = xp.sum(Y * F, axis=1)
-        loss = xp.sum(s * (xp.log(total)[:, 0] + top[:, 0] - own))
-        P = P / total
-        # The residual of the true class is the sum of the other probabilities, which avoids cancellation.
-        others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
-        others = others + xp.exp(-top) / total if self.reference else others
-        return P, (1 - Y) * P - Y * others, float(loss)
-
-    def curve(self, P, s, E) -> Any:
-        """The Hessian in F applied to a change E of the scores."""
-        return s[:, None] * P * (E - self.xp.sum(P * E, axis=1, keepdims=True))
+        return softmax_fit(F, Y, s, self.reference, self.xp)
 
     def conjugate(self, U, Y, s, shrink: float = 1.0) -> float:
         """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""
-        xp = self.xp
-        Q = xp.clip(Y + shrink * U, 0.0, 1.0)
-        negative = xp.sum(self._x_log_x(Q), axis=1)
-        if self.reference:
-            negative = negative + self._x_log_x(xp.clip(1.0 - xp.sum(Q, axis=1), 0.0, 1.0))
-        return float(xp.sum(s * negative))
-
-    def _x_log_x(self, Q) -> Any:
-        return Q * self.xp.log(self.xp.where(Q > 0, Q, self.xp.ones_like(Q)))
+        return softmax_conjugate(U, Y, s, shrink, self.reference, self.xp)
 
 
 class AcceleratedPosterior(Posterior):
