@@ -120,27 +120,29 @@ class _Run:
 
     def expected_ridge(self) -> tuple[np.ndarray, float]:
         """The M-step: weights and intercept."""
+        self.aim()
         w = ridge(self, self.point.rows, self.point.gamma, self.noise())[:, 0]
-        return w, self.center() - float(self.objective.mean[self.point.rows] @ w)
+        return w, self.center - float(self.objective.mean[self.point.rows] @ w)
+
+    def aim(self) -> None:
+        """Set what the M-step is to reproduce, and its mean where there is an intercept."""
+        o = self.objective
+        target = o.target(self.point)
+        self.center = float(o.s @ target) / o.total * o.design.intercept
+        self.target = target - self.center
 
     def noise(self) -> float:
         """The variance in the M-step; that of a probit is the bound of its curvature."""
         return self.point.noise if self.objective.gaussian else 1.0 / self.objective.likelihood.bound
 
-    def center(self) -> float:
-        """The mean of the target, where there is an intercept."""
-        o = self.objective
-        return float(o.s @ o.target(self.point)) / o.total * o.design.intercept
-
     @property
     def targets(self) -> np.ndarray:
         """What the centred columns are to reproduce, (n, 1), as all products here weighted by the roots of s."""
-        return (self.root * (self.objective.target(self.point) - self.center()))[:, None]
+        return (self.root * self.target)[:, None]
 
     def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Phi^T Phi and Phi^T y of the survivors."""
-        o = self.objective
-        return self.spread(), o.design.pull((o.s * (o.target(self.point) - self.center()))[:, None], rows)
+        return self.spread(), self.objective.design.pull((self.objective.s * self.target)[:, None], rows)
 
     def outer(self, rows: np.ndarray, gamma: np.ndarray) -> np.ndarray:
         """Phi Gamma Phi^T of some columns."""
@@ -160,7 +162,7 @@ class _Run:
             W[-1] = -o.mean[p.rows] * U
         A = np.vstack([self.root[:, None] * o.design.scores(W), np.sqrt(self.noise()) * np.eye(k)])
         w = U * lstsq(A, np.append(self.targets, np.zeros(k)), check_finite=False)[0]
-        return w, self.center() - float(o.mean[p.rows] @ w)
+        return w, self.center - float(o.mean[p.rows] @ w)
 
     def rounding(self) -> float:
         """A violation that may be nothing but rounding: the gradient is a sum of residuals over their variance."""
