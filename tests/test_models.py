@@ -306,8 +306,10 @@ def test_the_strength_chosen_is_the_best_on_the_rows_left_out():
     best = model.scores_.mean(axis=0).argmax()
     assert model.lam_ == model.lams_[best]
     assert_allclose(model.lams_, path(X, y, 12).lams)
-    assert_array_equal(model.path_.lams, model.lams_[: best + 1])
-    assert_allclose(model.path_.coefs[-1], model.coef_)
+    assert_array_equal(model.path_.lams, model.lams_)
+    assert_allclose(model.path_.coefs[best], model.coef_)
+    assert_array_equal(model.path_.at(model.lam_).coef, model.path_.coefs[best])
+    assert model.lam_ == (model.lam_min_ if model.rule == "min" else model.lam_1se_)
     single = SMLR(model.lam_).fit(X, y)
     assert model.objective_ == pytest.approx(single.objective_, rel=2e-6)
     assert_allclose(model.predict_proba(X), single.predict_proba(X), atol=2e-3)

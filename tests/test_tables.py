@@ -142,7 +142,7 @@ def test_marks_at_other_places_than_between_thousands_are_refused():
     columns = read_table(written(";", price=["1,234,567"] * N), target="y").columns
     with pytest.raises(ValueError, match=r"have text now: 'price' \(such as '12,34,5'"):
         read_table(written(";", price=["12,34,5"] * N), columns=columns)
-    with pytest.raises(ValueError, match="has several marks between thousands"):
+    with pytest.raises(ValueError, match="has different marks between thousands"):
         read_table(written(";", price=["1,234,567", "1 234 567"] * (N // 2)), target="y")
 
 

@@ -19,11 +19,12 @@ _DEFINED_IN = {
     "models.sparsest": "SparseSolution maximally_sparse",
     "models.type12": "TypeIIClassifier TypeIIRegressor TypeIRegressor",
     "persist": "load save",
-    "report": "report",
+    "report": "explain report",
     "tuning.cross_validation": "SMLRCV",
     "tuning.evidence_search": "EvidenceSearch",
     "tuning.kernel_width": "tune_width",
     "tuning.path": "Path path",
+    "tuning.relaxed": "refit",
     "tuning.training_path": "laplace_path training_path",
 }
 _MODULES = {name: module for module, names in _DEFINED_IN.items() for name in names.split()}

@@ -24,11 +24,13 @@ from .models.type12 import TypeIIRegressor as TypeIIRegressor
 from .models.type12 import TypeIRegressor as TypeIRegressor
 from .persist import load as load
 from .persist import save as save
+from .report import explain as explain
 from .report import report as report
 from .tuning.cross_validation import SMLRCV as SMLRCV
 from .tuning.evidence_search import EvidenceSearch as EvidenceSearch
 from .tuning.kernel_width import tune_width as tune_width
 from .tuning.path import Path as Path
 from .tuning.path import path as path
+from .tuning.relaxed import refit as refit
 from .tuning.training_path import laplace_path as laplace_path
 from .tuning.training_path import training_path as training_path

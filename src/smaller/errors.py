@@ -22,6 +22,10 @@ class IntervalWarning(UserWarning):
     """There are fewer samples for each weight than intervals need: those of strong effects cover too little."""
 
 
+class OutsideWarning(UserWarning):
+    """Samples are far from all training samples, where the error bars of a kernel model are too small."""
+
+
 class RejectionWarning(UserWarning):
     """No threshold keeps the error at most as large as requested: every sample will be rejected."""
 
@@ -121,6 +125,7 @@ __all__ = [
     "FitInterrupted",
     "IntervalWarning",
     "ModelFileError",
+    "OutsideWarning",
     "RejectionWarning",
     "SameRowsWarning",
     "SmallClassWarning",

@@ -10,7 +10,13 @@ from numbers import Real
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import (
+    euclidean_distances,
+    laplacian_kernel,
+    linear_kernel,
+    polynomial_kernel,
+    rbf_kernel,
+)
 
 from .. import _core
 from ..design import as_design, follow, host, on_device
@@ -64,8 +70,13 @@ def _rbf(X, centers, gamma, degree, coef0):
     return D
 
 
+def _laplacian(X, centers, gamma, degree, coef0):
+    return laplacian_kernel(X, centers, gamma=gamma).astype(X.dtype, copy=False)
+
+
 KERNELS: dict[str, Callable] = {
     "rbf": _rbf,
+    "laplacian": _laplacian,
     "linear": _linear,
     "poly": _poly,
 }
@@ -76,11 +87,12 @@ class Kernel(BaseEstimator):
 
     Parameters
     ----------
-    kernel : {"rbf", "linear", "poly"} or callable
-        exp(-gamma |x - c|^2), x.c, (gamma x.c + coef0)^degree, or a function of two matrices that returns the matrix of
-        their kernel values. It need not be positive definite.
+    kernel : {"rbf", "laplacian", "linear", "poly"} or callable
+        exp(-gamma |x - c|^2), exp(-gamma sum_j |x_j - c_j|), x.c, (gamma x.c + coef0)^degree, or a function of two
+        matrices that returns the matrix of their kernel values. It need not be positive definite.
     gamma : "scale" or float
-        "scale" is 1 / (sum of the variances of the inputs): 1 / p for standardised inputs.
+        "scale" is 1 / (sum of the variances of the inputs), for "laplacian" 1 / (sum of their standard deviations):
+        1 / p for standardised inputs.
     degree, coef0 : float
         Of the polynomial kernel.
     """
@@ -101,7 +113,8 @@ class Kernel(BaseEstimator):
         positive = np.flatnonzero(sample_weight > 0)
         self.center_index_ = positive[_distinct_rows(host(X if len(positive) == X.shape[0] else rows_of(X, positive)))]
         self.centers_ = rows_of(X, self.center_index_)
-        self.gamma_ = _inverse_variance(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
+        scale = _inverse_deviation if self.kernel == "laplacian" else _inverse_variance
+        self.gamma_ = scale(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
         self.n_columns_ = len(self.center_index_)
         return self
 
@@ -188,6 +201,12 @@ def _distinct_columns(K: np.ndarray) -> np.ndarray:
 def _inverse_variance(X, sample_weight: np.ndarray) -> float:
     variance = float(as_design(X).moments(sample_weight).spread.sum()) / sample_weight.sum()
     return 1.0 / variance if variance > np.finfo(float).tiny else 1.0
+
+
+def _inverse_deviation(X, sample_weight: np.ndarray) -> float:
+    variances = np.asarray(as_design(X).moments(sample_weight).spread) / sample_weight.sum()
+    deviation = float(np.sqrt(np.maximum(variances, 0.0)).sum())
+    return 1.0 / deviation if deviation > np.finfo(float).tiny else 1.0
 
 
 def _refuse_if_too_large(rows: int, columns: int, X, what: str) -> None:

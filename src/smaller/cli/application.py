@@ -43,6 +43,11 @@ def check_place(output: Path | None, *inputs: Path) -> None:
         raise ValueError(f"{output} is a folder or an input file; name another file to write to.")
 
 
+def check_class_weight(class_weight: str | None) -> None:
+    if class_weight is not None:
+        choose("--class-weight", class_weight, ("balanced",))
+
+
 def check_task(task: str | None) -> None:
     if task is not None:
         choose("--task", task, (CLASSIFICATION, REGRESSION))

@@ -25,6 +25,7 @@ SameTarget = Annotated[
     str | None, option("The column with the true values; by default the target of fit.", "--target", "-t")
 ]
 Standardize = Annotated[bool, typer.Option(help="Measure the prior in standard deviations; weights stay per unit.")]
+ClassWeight = Annotated[str | None, option("balanced: every class counts the same, however rare it is.")]
 Task = Annotated[str | None, option(f"{CLASSIFICATION} or {REGRESSION}; by default found from the target.")]
 Output = Annotated[Path | None, option("A file for the result; by default the terminal.", "--output", "-o")]
 

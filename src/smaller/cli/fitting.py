@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,13 +16,22 @@ from ..data.tables.formulas import write_csv
 from ..data.tables.frames import ending_of, portions
 from ..report import Report
 from ..report import facts as facts_of
-from ..tuning.ranking import CLASSIFICATION, NAMES, REGRESSION, Settings, mean_and_deviation, target_for
+from ..tuning.ranking import (
+    CLASSIFICATION,
+    NAMES,
+    REGRESSION,
+    SCORERS,
+    Settings,
+    mean_and_deviation,
+    target_for,
+)
 from . import models, options
-from .application import app, check_place, check_task
+from .application import app, check_class_weight, check_place, check_task
 from .arguments import (
     LABELLED,
     OPENING,
     READING,
+    ClassWeight,
     DataFile,
     ModelFile,
     SameTarget,
@@ -31,6 +41,7 @@ from .arguments import (
     option,
     reads,
 )
+from .streaming import answer_lines, check_stream
 from .terminal import complain, say, show, working
 
 
@@ -45,14 +56,18 @@ def fit_table(
     basis: Annotated[str, typer.Option(help="linear, quadratic, rbf or poly.")] = "linear",
     task: Task = None,
     standardize: Standardize = True,
+    class_weight: ClassWeight = None,
+    scoring: Annotated[str | None, option(f"What the strength of smlr is chosen by: {', '.join(SCORERS)}.")] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Fit a model to a table and save it."""
     check_task(task)
+    check_class_weight(class_weight)
     check_place(output, data)
     table = models.read_to_fit(data, target, reading)
-    fitted = models.fit_model(table, model, task, Settings(lam, basis, standardize), data.name)
+    settings = Settings(lam, basis, standardize, class_weight, scoring)
+    fitted = models.fit_model(table, model, task, settings, data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
     show(gathered(fitted, table.X, table.y, data.name, brief=True))
@@ -60,13 +75,14 @@ def fit_table(
     say(f"\nThe model: {output}. Next:  smaller predict {output} {new} -o OUT.csv")
 
 
-def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False) -> dict[str, Any]:
+def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False, **more: Any) -> dict[str, Any]:
     y = target_for(CLASSIFICATION if fitted.classifies else REGRESSION, y)
     with working("Computing the facts"):
         names = fitted.columns.inputs
         return facts_of(
-            fitted.model, fitted.inputs(X), y, names=names, source=source, training=fitted.training, with_path=not brief
-        )
+            fitted.model, fitted.inputs(X), y, names=names, source=source, training=fitted.training,
+            with_path=not brief, **more,
+        )  # fmt: skip
 
 
 @app.command()
@@ -80,26 +96,57 @@ def predict(
     reject_cost: Annotated[float | None, option("Cost of a rejection: rejects where that is cheaper.")] = None,
     prior_shift: Annotated[str | None, option("class=frequency,... of the new data, or 'estimate'.")] = None,
     keep: Annotated[list[str] | None, option("A column of the data to repeat in the output.")] = None,
+    threshold: Annotated[
+        str | None, option("class=probability: decide that class where it is at least so probable.")
+    ] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Read CSV lines from standard input (DATA is -), and answer each at once.")
+    ] = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Predict the rows of a table: the decision, the probability of each class, and rejections."""
     check_place(output, model, data)
     fitted = models.load_fitted(model)
+    given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
+    given |= {"--threshold": threshold}
+    named = [name for name, value in given.items() if value is not None]
+    if not fitted.classifies:
+        _refuse_for_numbers(named)
+    if threshold is not None and len(named) > 1:
+        raise ValueError(
+            f"--threshold is a rule of decision of its own; leave out {', '.join(set(named) - {'--threshold'})}."
+        )
+
+    def decide(P: np.ndarray) -> np.ndarray:
+        classes = fitted.model.classes_
+        if threshold is not None:
+            return options.above(P, classes, *options.parse_threshold(threshold, classes))
+        table_of_costs = None if costs is None else options.parse_costs(costs, classes)
+        return decision.decide(P, cost=table_of_costs, reject_cost=reject_cost, threshold=reject, classes=classes)
+
+    if stream:
+        check_stream(data, output, keep, prior_shift)
+        answer_lines(fitted, lambda X: _answers(fitted, X, {}, decide, _rejects(reject, reject_cost)))
+        return
     table = models.read(data, columns=fitted.columns, **reading)
     kept = columns_as_given(data, keep or [], "--keep", Reading(columns=fitted.columns, **reading))
-    if not fitted.classifies:
-        given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
-        _refuse_for_numbers([name for name, value in given.items() if value is not None])
-        _write(_numbers(kept, fitted, table.X), output)
-        return
     with working("Predicting"):
-        P = fitted.model.predict_proba(fitted.inputs(table.X))
-    classes = fitted.model.classes_
+        answers = _answers(fitted, table.X, kept, decide, _rejects(reject, reject_cost), prior_shift)
+    _write(answers, output)
+
+
+def _rejects(reject: float | None, reject_cost: float | None) -> bool:
+    return reject is not None or reject_cost is not None
+
+
+def _answers(fitted, X, kept: dict, decide: Callable, rejecting: bool, prior_shift: str | None = None) -> Any:
+    """The table of predictions."""
+    if not fitted.classifies:
+        return _numbers(kept, fitted, X)
+    P = fitted.model.predict_proba(fitted.inputs(X))
     P = P if prior_shift is None else _shifted(P, fitted, prior_shift)
-    table_of_costs = None if costs is None else options.parse_costs(costs, classes)
-    decided = decision.decide(P, cost=table_of_costs, reject_cost=reject_cost, threshold=reject, classes=classes)
-    _write(_frame(kept, decided, P, classes, reject is not None or reject_cost is not None), output)
+    return _frame(kept, decide(P), P, fitted.model.classes_, rejecting)
 
 
 def _refuse_for_numbers(options_given: list[str]) -> None:
@@ -175,6 +222,10 @@ def write_report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The page (.html), or its facts (.json).")] = Path(
         "report.html"
     ),
+    threshold: Annotated[
+        str | None, option("class=probability: where the class is decided; the slider of the page starts there.")
+    ] = None,
+    date: Annotated[str | None, option("A date for the foot of the page.")] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -182,7 +233,12 @@ def write_report(
     check_place(output, model, data)
     fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target, **reading)
-    found = Report(gathered(fitted, table.X, table.y, data.name))
+    asked = None
+    if threshold is not None:
+        if not fitted.classifies:
+            _refuse_for_numbers(["--threshold"])
+        asked = options.parse_threshold(threshold, fitted.model.classes_)
+    found = Report(gathered(fitted, table.X, table.y, data.name, threshold=asked, date=date))
     with working("Writing the page"):
         found.save(output)
     show(found.facts)

@@ -14,6 +14,7 @@ from .. import persist
 from ..data.tables import Columns, Table, read_table
 from ..data.tables.dates import from_notes
 from ..errors import ModelFileError, choose
+from ..report import mean_columns
 from ..report.paths import worth_a_path
 from ..tuning.ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
 from ..tuning.training_path import training_path
@@ -79,6 +80,9 @@ def _check(fitted: Fitted) -> None:
         from_notes(dates)
     if fitted.scaling is not None and not all(fitted.scaling[name].shape == (p,) for name in ("mean", "scale")):
         raise ValueError("its scaling does not fit its columns")
+    means = fitted.training.get("means")
+    if means is not None and np.shape(means) != np.shape(fitted.model.support_):
+        raise ValueError("its means do not fit the columns kept")
     if fitted.classifies and len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
         raise ValueError("its priors do not fit its classes")
 
@@ -122,9 +126,11 @@ def fit_model(table: Table, name: str | None, task: str | None, settings: Settin
     task = task or task_of(table.y)
     model, y = model_for(task, name, settings), target_for(task, table.y)
     scaling = _scaling(table.X) if settings.basis not in ("linear", "quadratic") and settings.standardize else None
-    training: dict[str, Any] = {"samples": len(y), "source": source}
+    training: dict[str, Any] = {"samples": len(y), "source": source, "target": table.columns.target}
     if task == CLASSIFICATION:
-        counts = np.unique(y, return_counts=True)[1]
+        counts = np.unique(y, return_counts=True)[1].astype(np.float64)
+        if settings.class_weight is not None:
+            counts[:] = 1.0  # with balanced weights the model learns from classes of equal frequency
         training["priors"] = (counts / counts.sum()).tolist()
     fitted = Fitted(model, table.columns, scaling, training)
     with working(f"Fitting {type(model).__name__} on {table.X.shape[0]} x {table.X.shape[1]} values"):
@@ -132,6 +138,7 @@ def fit_model(table: Table, name: str | None, task: str | None, settings: Settin
         if worth_a_path(model, table.X) and not hasattr(model, "path_"):
             with quiet():
                 model.path_ = training_path(model, table.X, y)
+    training["means"] = mean_columns(model, fitted.inputs(table.X))
     if hasattr(model, "sparsify") and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
         model.sparsify()
     return fitted

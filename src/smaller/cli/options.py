@@ -60,6 +60,24 @@ def parse_priors(text: str, classes: np.ndarray) -> dict:
     return {label: value / total for label, value in found.items()}
 
 
+def parse_threshold(text: str, classes: np.ndarray) -> tuple:
+    """``class=probability``."""
+    name, mark, value = text.rpartition("=")
+    if not mark:
+        raise ValueError(f"--threshold must be class=probability, as in sick=0.2; got {text!r}.")
+    at = _number(value, "--threshold")
+    if not 0 <= at <= 1:
+        raise ValueError(f"--threshold must have a probability between 0 and 1; got {value!r}.")
+    return parse_label(name, classes), at
+
+
+def above(P: np.ndarray, classes: np.ndarray, label, at: float) -> np.ndarray:
+    """Decisions: one class where its probability is at least `at`, elsewhere the most probable of the others."""
+    k = classes.tolist().index(label)
+    others = np.where(np.arange(len(classes)) == k, -1.0, P).argmax(axis=1)
+    return classes[np.where(P[:, k] >= at, k, others)]
+
+
 def _number(text, where: str) -> float:
     try:
         return float(text)

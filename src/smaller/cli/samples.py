@@ -27,7 +27,7 @@ from .terminal import grid, say, show, working
 
 @app.command(name="datasets")
 def list_datasets(
-    name: Annotated[str | None, typer.Argument(help="One to write as a table.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="A data set to write as a table.", show_default=False)] = None,
     output: Annotated[
         Path | None, option("NAME.csv, or NAME.npz if it is sparse, by default.", "--output", "-o")
     ] = None,
@@ -84,7 +84,7 @@ def _write_columns(path: Path, X: np.ndarray, y: np.ndarray, names: list[str]) -
 
 
 @app.command()
-def demo(folder: Annotated[Path, typer.Argument(help="Where the reports go.")] = Path("demo-report")) -> None:
+def demo(folder: Annotated[Path, typer.Argument(help="The folder for the reports.")] = Path("demo-report")) -> None:
     """Fit sparse models to two data sets of scikit-learn and leave a report on each."""
     folder.mkdir(parents=True, exist_ok=True)
     tumours, diabetes = datasets.load_breast_cancer(), datasets.load_diabetes()

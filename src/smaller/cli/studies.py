@@ -27,10 +27,11 @@ from ..tuning.ranking import (
 )
 from ..tuning.training_path import laplace_path
 from . import models
-from .application import app, check_place, check_task
+from .application import app, check_class_weight, check_place, check_task
 from .arguments import (
     LABELLED,
     READING,
+    ClassWeight,
     DataFile,
     ModelFile,
     SameTarget,
@@ -42,6 +43,8 @@ from .arguments import (
 )
 from .terminal import grid, say, working
 
+LOSSES = [name for target in TARGETS.values() for name in target.losses_by_name]
+
 
 @app.command()
 @reads(READING)
@@ -52,6 +55,8 @@ def compare(
     jobs: Annotated[int, typer.Option(help="Fits side by side; -1 for all processors.")] = -1,
     standardize: Standardize = True,
     task: Task = None,
+    class_weight: ClassWeight = None,
+    scoring: Annotated[str | None, option(f"What models are compared by: {', '.join(LOSSES)}.")] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -59,9 +64,10 @@ def compare(
     check_task(task)
     table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
-    tried = candidates(task, table.X, standardize)
+    check_class_weight(class_weight)
+    tried = candidates(task, table.X, standardize, class_weight)
     with working(f"Comparing {len(tried)} models", total=folds * len(tried)) as tick, models.quiet():
-        scores = cross_validated(task, tried, table.X, target_for(task, table.y), folds, jobs, tick)
+        scores = cross_validated(task, tried, table.X, target_for(task, table.y), folds, jobs, tick, scoring)
     _show_scores(task, scores)
 
 
@@ -69,11 +75,17 @@ def _show_scores(task: str, scores: list[Score]) -> None:
     target, best = TARGETS[task], best_of(scores)
     rows = []
     for s in scores:
-        figures = {name: form.format(s.figures[name]) for name, form in target.formats.items()}
-        shown = {**figures, f"{target.loss} above the best": _above(s, best)}
+        figures = {name: _figure(form, s, name) for name, form in target.formats.items()}
+        shown = {**figures, f"{scores[0].measure or target.loss} above the best": _above(s, best)}
         rows.append([s.name, *("-" if "nan" in text else text for text in shown.values()), s.size, f"{s.seconds:.2f}"])
     grid(["model", *shown, "kept", "seconds"], rows)
     say(advice(task, scores))
+
+
+def _figure(form: str, score: Score, name: str) -> str:
+    """A figure of all held-out samples, with its standard error over the folds."""
+    error = score.errors.get(name, np.nan)
+    return form.format(score.figures[name]) + ("" if np.isnan(error) else f" ± {form.format(error)}")
 
 
 def _above(score: Score, best: Score) -> str:
@@ -86,7 +98,7 @@ def _above(score: Score, best: Score) -> str:
 def show_path(
     data: DataFile,
     target: Target = "y",
-    strengths: Annotated[int, typer.Option(min=1, help="How many strengths.")] = 20,
+    strengths: Annotated[int, typer.Option(min=1, help="The number of strengths.")] = 20,
     output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
     standardize: Standardize = True,
     task: Task = None,
@@ -149,7 +161,7 @@ def show_bound(
     ] = "test-set",
     delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.05,
     prior: Annotated[float | None, option("Rate of a Laplace prior fixed without the data.")] = None,
-    intercept_prior: Annotated[float | None, option("The same for the intercept.")] = None,
+    intercept_prior: Annotated[float | None, option("Rate of the Laplace prior of the intercept.")] = None,
     *,
     reading: dict[str, Any],
 ) -> None:

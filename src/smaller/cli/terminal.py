@@ -71,6 +71,8 @@ def show(facts: dict[str, Any], limit: int = 15) -> None:
     """The facts of a report, in brief."""
     _show_kept(facts["kept"], limit)
     say(_numbers(facts["quality"]) if facts["task"] == REGRESSION else _classes(facts["quality"]))
+    if facts["task"] != REGRESSION:
+        _show_classes(facts)
     if facts["task"] == REGRESSION:
         found = facts["model"]["found"]
         evidence = f"; log evidence {found['evidence']:.2f} nats" if "evidence" in found else ""
@@ -96,6 +98,36 @@ def _show_kept(kept: dict[str, Any], limit: int) -> None:
     grid(["", *shown], [list(row) for row in zip(names, *shown.values(), strict=True)][:limit])
     if kept["weights_number"] > limit:
         say(f"... and {kept['weights_number'] - limit} more weights; smaller report shows them.")
+
+
+MEASURES = {
+    "sensitivity": "found (sensitivity)",
+    "specificity": "others passed (specificity)",
+    "precision": "right when said (precision)",
+    "auc": "AUC",
+    "average_precision": "average precision",
+}
+
+
+def _show_classes(facts: dict[str, Any], limit: int = 12) -> None:
+    """The measures of every class, with their 95 % intervals."""
+    quality = facts["quality"]
+    low, high = quality["balanced_interval"]
+    say(f"Balanced error, the mean over the classes: {quality['balanced_error']:.1%} ({low:.1%} to {high:.1%}).")
+    labels = facts["data"]["classes"]
+    rows = [
+        [label, one["samples"], *(_with_interval(one[key], one[f"{key}_interval"]) for key in MEASURES)]
+        for label, one in zip(labels, quality["classes"], strict=True)
+    ]
+    grid(["class", "samples", *MEASURES.values()], rows[:limit])
+    if len(rows) > limit:
+        say(f"... and {len(rows) - limit} more classes; smaller report shows them.")
+
+
+def _with_interval(value: float | None, interval: list[float] | None) -> str:
+    if value is None or interval is None:
+        return "-"
+    return f"{value:.3f} ({interval[0]:.3f} to {interval[1]:.3f})"
 
 
 def _classes(quality: dict[str, Any]) -> str:

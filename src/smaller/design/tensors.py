@@ -90,10 +90,14 @@ def kernel_values(kernel: str, X, centers, gamma: float, degree: float, coef0: f
     xp = namespace(X)
     C = xp.astype(centers, xp.float64)
     size = xp.sum(C * C, axis=1)[None, :]
-    step = max(1, BLOCK_BYTES // (8 * C.shape[0]))
+    step = max(1, BLOCK_BYTES // (8 * C.shape[0] * (C.shape[1] if kernel == "laplacian" else 1)))
     blocks = []
     for first in range(0, X.shape[0], step):
         A = xp.astype(X[first : min(first + step, X.shape[0]), :], xp.float64)
+        if kernel == "laplacian":
+            K = xp.exp(-float(gamma) * xp.sum(xp.abs(A[:, None, :] - C[None, :, :]), axis=2))
+            blocks.append(xp.astype(K, X.dtype))
+            continue
         K = xp.matmul(A, C.T)
         if kernel == "rbf":
             K = xp.exp(-float(gamma) * xp.clip(xp.sum(A * A, axis=1)[:, None] + size - 2.0 * K, 0.0, None))

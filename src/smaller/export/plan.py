@@ -156,6 +156,8 @@ def _basis(model) -> Products | Similarities:
     if not isinstance(basis, Kernel) or callable(basis.kernel):
         what = "a kernel function of your own" if isinstance(basis, Kernel) else f"the basis {type(basis).__name__}"
         raise ValueError(f"{what} is Python code, which cannot be exported; use one of the named kernels.")
+    if basis.kernel == "laplacian":
+        raise ValueError("The kernel 'laplacian' cannot be exported; use 'rbf', 'linear' or 'poly'.")
     centers = basis.centers_[support]
     centers = np.asarray(centers.toarray() if sparse.issparse(centers) else centers, dtype=np.float64)
     if basis.kernel == "rbf":

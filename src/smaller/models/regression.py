@@ -11,7 +11,7 @@ from sklearn.utils import gen_batches
 
 from .._sklearn import StrOptions
 from ..design import LazyDesign, follow, host
-from ..errors import ConvergenceWarning, Status, warn
+from ..errors import ConvergenceWarning, Status, choose, warn
 from ..likelihoods import Gaussian
 from ..objective.evidence import Evidence
 from ..objective.problem import Problem
@@ -19,6 +19,7 @@ from ..objective.sample import Sample
 from ..priors import as_scale_mixture
 from ..solvers import Solution, Spread
 from .base import POSITIVE, Estimator, Given, Targets
+from .outside import DECAYING, added_variance, check_outside
 from .selector import Selector
 
 SPENT = 0.5  # share of the degrees of freedom that a wide model may use before its noise estimate is unreliable
@@ -65,7 +66,7 @@ class RegressionModel(RegressorMixin, Estimator):
     def _check_intervals(self) -> None:
         """Warn where the model's standard deviations are known to be wrong."""
 
-    def predict(self, X, return_std: bool = False, offset=None):
+    def predict(self, X, return_std: bool = False, offset=None, outside: str = "warn"):
         """Predict the mean of the target and, if asked for, the standard deviation of a new observation.
 
         Parameters
@@ -75,6 +76,10 @@ class RegressionModel(RegressorMixin, Estimator):
             Also return ``sqrt(noise_ + variance of the score)``.
         offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
             Known part of the prediction, added to what the model says.
+        outside : {"warn", "error", "widen", "ignore"}, default="warn"
+            What to do, with ``return_std=True``, where samples are far from all training samples of a radial kernel:
+            there the mean is the intercept, and the standard deviation is too small. "widen" adds the variance of one
+            more column centred on the sample (Rasmussen and Quinonero-Candela 2005), for models that have ``gamma_``.
 
         Returns
         -------
@@ -90,7 +95,21 @@ class RegressionModel(RegressorMixin, Estimator):
             return mean
         self._check_intervals()
         known = (host(self.covariance_), host(self.center_), self.center_variance_)
-        return mean, follow(np.sqrt(self.noise_ + score_variance(host(Phi), *known)), mean)
+        variance = self.noise_ + score_variance(host(Phi), *known) + self._outside_variance(X, outside)
+        return mean, follow(np.sqrt(variance), mean)
+
+    def _outside_variance(self, X, outside: str):
+        """The variance to add for samples far from the training samples, which are warned of or refused otherwise."""
+        choose("outside", outside, ("warn", "error", "widen", "ignore"))
+        if outside == "ignore" or getattr(self.basis_, "kernel", None) not in DECAYING:
+            return 0.0
+        X = host(X) if sparse.issparse(X) else np.asarray(host(X), dtype=np.float64)
+        if outside != "widen":
+            check_outside(self, X, outside)
+            return 0.0
+        if not hasattr(self, "gamma_"):
+            raise ValueError(f"outside='widen' needs variances of the weights, which {type(self).__name__} has not.")
+        return added_variance(self, X)
 
 
 def check_sizes(sample: Sample) -> None:

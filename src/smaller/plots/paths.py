@@ -62,10 +62,12 @@ class PathDisplay(Display):
         self.unit = unit
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, lams=50, eps=None, names=None, ax=None) -> PathDisplay:
+    def from_estimator(cls, estimator, X=None, y=None, *, lams=50, eps=None, names=None, ax=None) -> PathDisplay:
         """The path on samples with the settings of a fitted model, whose own strength is marked.
 
-        Classifiers have the path of :class:`SMLR`, regressors that of :class:`LaplaceRegressor`.
+        Classifiers have the path of :class:`SMLR`, regressors that of :class:`LaplaceRegressor`. Without X and y it is
+        the path that was kept with the model (``path_``), as :class:`SMLRCV` and ``smaller fit`` do, with weights per
+        unit of the columns.
         """
         check_is_fitted(estimator)
         if hasattr(estimator, "relevance_vectors_"):
@@ -73,8 +75,10 @@ class PathDisplay(Display):
                 "A path has as many curves as there are columns, too many for a kernel; use a linear basis."
             )
         names = input_names(estimator, None if names is None else np.asarray(names, dtype=object))
-        found = path_of(estimator, X, y, lams, eps=eps)
         columns = np.asarray(estimator.basis_.names(names), dtype=object)
+        if X is None or y is None:
+            return cls.from_path(_kept_path(estimator), names=columns, chosen=strength_of(estimator), ax=ax)
+        found = path_of(estimator, X, y, lams, eps=eps)
         return cls.from_path(found, estimator.basis_.transform(X), names=columns, chosen=strength_of(estimator), ax=ax)
 
     @classmethod
@@ -114,6 +118,16 @@ class PathDisplay(Display):
         label = self.names[j] if k == self._rows(j)[0] else None
         style = STYLES[k % len(STYLES)]
         return ax.plot(self.lams, self.weights[:, k, j], style, color=colour, linewidth=1.8, label=label)[0]
+
+
+def _kept_path(estimator) -> Path:
+    found = getattr(estimator, "path_", None)
+    if not isinstance(found, Path):
+        raise ValueError(
+            f"No path was kept with this {type(estimator).__name__}; give X and y, the samples that it was fitted on, "
+            "or fit SMLRCV, which keeps its path."
+        )
+    return found
 
 
 class SparsityDisplay(Display):

@@ -13,6 +13,7 @@ from typing import Any
 from ..atomic import replacing
 from ..tuning.ranking import REGRESSION
 from .charts import charts
+from .explaining import Explanation, explain, mean_columns
 from .facts import facts
 
 EXTRA = 'Reports need jinja2 and vl-convert-python; install them with: pip install "smaller[report]"'
@@ -55,8 +56,9 @@ class Report:
 
 
 def report(
-    model, X, y, *, names=None, source: str = "", training=None, path=None, selection=None, intervals=None
-) -> Report:
+    model, X, y, *, names=None, source: str = "", training=None, path=None, selection=None, intervals=None,
+    threshold=None, date=None,
+) -> Report:  # fmt: skip
     """A report on a fitted model: the weights kept, its errors, their bound, and its certificate.
 
     For classifiers the report has calibration, the reject option, costs, priors and the bound; for regressors
@@ -82,6 +84,8 @@ def report(
         false.
     intervals : WeightTable, default=None
         Intervals and p-values of the weights, as :func:`smaller.inference.debiased` returns them.
+    threshold, date
+        As :func:`smaller.report.facts` takes them.
 
     Returns
     -------
@@ -102,7 +106,7 @@ def report(
     >>> print(f"{found.facts['quality']['inside']:.0%} of the targets are in their 90 % intervals")
     91% of the targets are in their 90 % intervals
     """
-    told = {"names": names, "source": source, "training": training, "path": path}
+    told = {"names": names, "source": source, "training": training, "path": path, "threshold": threshold, "date": date}
     return Report(facts(model, X, y, **told, selection=selection, intervals=intervals))
 
 
@@ -138,4 +142,4 @@ def _for_script(text: str) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-__all__ = ["Report", "charts", "facts", "report"]
+__all__ = ["Explanation", "Report", "charts", "explain", "facts", "mean_columns", "report"]

@@ -7,6 +7,8 @@ from typing import Any
 from ..tuning.ranking import CLASSIFICATION, REGRESSION
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark ones first.
+# The page puts others in the place of all of these in its dark mode.
+INK, FAINT, GRID = "#3d4450", "#767676", "#e6e8eb"
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]
 
 
@@ -26,9 +28,22 @@ def _chart(values: list, title: str, layers: list, height: int = 260, **more: An
         "height": height,
         "autosize": {"type": "fit", "contains": "padding"},
         "layer": layers,
-        "config": {"axis": {"labelFontSize": 12, "titleFontSize": 12}, "view": {"stroke": None}, "font": "system-ui"},
+        "config": CONFIG,
         **more,
     }
+
+
+CONFIG = {
+    "background": "transparent",
+    "font": "system-ui",
+    "axis": {
+        **{"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500, "labelColor": INK, "titleColor": INK},
+        **{"gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT},
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
+    "text": {"color": INK, "fontSize": 12},
+    "view": {"stroke": None},
+}
 
 
 def _axis(field: str, title: str, **more: Any) -> dict:
@@ -38,14 +53,53 @@ def _axis(field: str, title: str, **more: Any) -> dict:
 UNIT = {"domain": [0, 1]}
 
 
+def _roc(facts: dict) -> dict:
+    return _over_thresholds(
+        facts, "false_alarms", "recall", "false alarms among the others", "found of the class", "AUC", "auc", True
+    )
+
+
+def _precision(facts: dict) -> dict:
+    return _over_thresholds(
+        facts, "recall", "precision", "found of the class", "right when said", "average precision", "average_precision"
+    )
+
+
+def _over_thresholds(facts, x: str, y: str, x_title: str, y_title: str, words: str, area: str, diagonal=False) -> dict:
+    """A curve over the thresholds of each class; those of other classes than the chosen one are faint."""
+    labels, chosen = facts["data"]["classes"], facts["threshold"]["class"]
+    values = [{**row, "class": labels[k]} for k, curve in enumerate(facts["curves"]) for row in curve]
+    ends = _axis(x, x_title, scale=UNIT), _axis(y, y_title, scale=UNIT)
+    chosen_only = {"condition": {"test": "datum.class === chosen", "value": 1}, "value": 0.18}
+    line = {"mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 2, "interpolate": "linear"},
+            "encoding": {"x": ends[0], "y": ends[1], "detail": {"field": "class"}, "opacity": chosen_only,
+                         "order": {"field": "threshold", "sort": "descending"}}}  # fmt: skip
+    here = {"mark": {"type": "point", "filled": True, "size": 120, "color": COLOURS[1]},
+            "data": {"name": "here", "values": [{x: 0, y: 0}]}, "encoding": {"x": ends[0], "y": ends[1]}}  # fmt: skip
+    told = [
+        {"class": label, "text": f"{words} {one[area]:.3f}"}
+        for label, one in zip(labels, facts["quality"]["classes"], strict=True)
+        if one[area] is not None
+    ]
+    text = {"mark": {"type": "text", "align": "left", "baseline": "bottom", "fontWeight": 600},
+            "data": {"values": told}, "transform": [{"filter": "datum.class === chosen"}],
+            "encoding": {"x": {"datum": 0.35}, "y": {"datum": 0.06}, "text": {"field": "text"}}}  # fmt: skip
+    ideal = [{"mark": {"type": "line", "strokeDash": [4, 4], "color": FAINT},
+              "data": {"values": [{x: 0, y: 0}, {x: 1, y: 1}]}, "encoding": {"x": ends[0], "y": ends[1]}}]  # fmt: skip
+    return _chart(
+        values, f"{y_title} against {x_title}", [*(ideal if diagonal else []), line, text, here],
+        params=[{"name": "chosen", "value": labels[chosen]}],
+    )  # fmt: skip
+
+
 def _calibration(facts: dict) -> dict:
     x = _axis("confidence", "confidence", scale=UNIT)
-    line = {"mark": {"type": "line", "strokeDash": [4, 4], "color": "#767676"},
+    line = {"mark": {"type": "line", "strokeDash": [4, 4], "color": FAINT},
             "data": {"values": [{"confidence": 0, "right": 0}, {"confidence": 1, "right": 1}]},
             "encoding": {"x": x, "y": _axis("right", "fraction right")}}  # fmt: skip
     points = {"mark": {"type": "point", "filled": True, "color": COLOURS[0], "tooltip": True},
               "encoding": {"x": x, "y": _axis("right", "fraction right", scale=UNIT),
-                           "size": _axis("count", "samples")}}  # fmt: skip
+                           "size": _axis("count", "samples", scale={"range": [30, 500]})}}  # fmt: skip
     return _chart(facts["calibration"], "Fraction right against confidence", [line, points])
 
 
@@ -86,7 +140,7 @@ def _weights(facts: dict) -> dict:
             "encoding": {"y": y, "x": _axis("weight", title, axis=end),
                          "color": {"condition": {"test": "datum.weight < 0", "value": COLOURS[1]},
                                    "value": COLOURS[0]}}}  # fmt: skip
-    lines = {"mark": {"type": "rule", "color": "#222222", "strokeWidth": 1.5},
+    lines = {"mark": {"type": "rule", "color": INK, "strokeWidth": 1.5},
              "encoding": {"y": y, "x": _axis("low", title, axis=end), "x2": {"field": "high"}}}  # fmt: skip
     layers = [bars, lines] if kept["errors"] else [bars]
     return _chart(values, "The greatest weights", layers, height=max(120, 20 * len(values)))
@@ -112,15 +166,37 @@ def _path(facts: dict) -> dict:
         scale=scale,
         axis={"format": ".3~r", "labelOverlap": "greedy", "labelSeparation": 8},
     )
-    lines = {"mark": {"type": "line", "tooltip": True},
-             "encoding": {"x": x, "y": _axis("weight", "weight per standard deviation"), "detail": {"field": "curve"},
-                          "color": {"field": "name", "type": "nominal", "title": None,
-                                    "scale": {"range": COLOURS},
-                                    "legend": {"orient": "bottom", "columns": 2, "labelLimit": 160}}}}  # fmt: skip
-    model = {"mark": {"type": "rule", "strokeDash": [3, 3], "color": "#555555"},
+    names = list(dict.fromkeys(curve["name"] for curve in found["curves"]))
+    colour = {"field": "name", "type": "nominal", "legend": None, "scale": {"domain": names, "range": COLOURS}}
+    y = _axis("weight", "weight per standard deviation")
+    lines = {"mark": {"type": "line", "tooltip": True, "strokeWidth": 2},
+             "encoding": {"x": x, "y": y, "detail": {"field": "curve"}, "color": colour}}  # fmt: skip
+    labels = {"mark": {"type": "text", "align": "right", "dx": -4, "fontWeight": 600, "limit": 150},
+              "data": {"values": _labels(found)}, "encoding": {"x": x, "y": y, "text": {"field": "name"},
+                                                               "color": colour}}  # fmt: skip
+    model = {"mark": {"type": "rule", "strokeDash": [3, 3], "color": FAINT},
              "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}}  # fmt: skip
-    layers = [lines, _here("lam", x, found["lam"]), model]
-    return _chart(values, "Weights against the strength of the prior", layers, height=340)
+    layers = [lines, _here("lam", x, found["lam"]), model, labels]
+    return _chart(values, "Weights against the strength of the prior", layers, height=380)
+
+
+APART = 0.06  # of the height: the least distance between two labels
+
+
+def _labels(found: dict) -> list[dict]:
+    """The name of each column at the end of its largest curve, moved up where two would overlap."""
+    ends: dict[str, float] = {}
+    for curve in found["curves"]:
+        end = curve["values"][-1]
+        if abs(end) >= abs(ends.get(curve["name"], 0.0)):
+            ends[curve["name"]] = end
+    every = [value for curve in found["curves"] for value in curve["values"]]
+    height = (max(every) - min(every)) or 1.0
+    placed, below = [], -float("inf")
+    for name, end in sorted(ends.items(), key=lambda item: item[1]):
+        below = max(end + 0.02 * height, below + APART * height)
+        placed.append({"lam": found["lams"][-1], "weight": below, "name": name})
+    return placed
 
 
 def _predicted(facts: dict) -> dict:
@@ -128,7 +204,7 @@ def _predicted(facts: dict) -> dict:
     ends = [min(min(row["observed"], row["predicted"]) for row in values),
             max(max(row["observed"], row["predicted"]) for row in values)]  # fmt: skip
     x, y = (_axis(name, name, scale={"domain": ends, "nice": True}) for name in ("predicted", "observed"))
-    line = {"mark": {"type": "line", "strokeDash": [4, 4], "color": "#767676"},
+    line = {"mark": {"type": "line", "strokeDash": [4, 4], "color": FAINT},
             "data": {"values": [{"predicted": end, "observed": end} for end in ends]},
             "encoding": {"x": x, "y": y}}  # fmt: skip
     return _chart(values, "Observed against predicted", [line, _dots(x, y, len(values))], height=320)
@@ -137,7 +213,7 @@ def _predicted(facts: dict) -> dict:
 def _residuals(facts: dict) -> dict:
     values = [row for row in _points(facts) if row["deviation"] > 0]
     x, y = _axis("predicted", "predicted", scale={"zero": False}), _axis("residual", "residual / std. deviation")
-    rules = {"mark": {"type": "rule", "strokeDash": [4, 4], "color": "#767676"},
+    rules = {"mark": {"type": "rule", "strokeDash": [4, 4], "color": FAINT},
              "data": {"values": [{"residual": -NINE_OF_TEN}, {"residual": NINE_OF_TEN}]},
              "encoding": {"y": y}}  # fmt: skip
     return _chart(values, "Standardised residuals against predictions", [rules, _dots(x, y, len(values))])
@@ -162,7 +238,7 @@ def _dots(x: dict, y: dict, number: int) -> dict:
 
 def _coverage(facts: dict) -> dict:
     x, y = _axis("level", "nominal level", scale=UNIT), _axis("inside", "targets inside", scale=UNIT)
-    ideal = {"mark": {"type": "line", "strokeDash": [4, 4], "color": "#767676"},
+    ideal = {"mark": {"type": "line", "strokeDash": [4, 4], "color": FAINT},
              "data": {"values": [{"level": 0, "inside": 0}, {"level": 1, "inside": 1}]},
              "encoding": {"x": x, "y": y}}  # fmt: skip
     line = {"mark": {"type": "line", "color": COLOURS[0], "tooltip": True}, "encoding": {"x": x, "y": y}}
@@ -183,6 +259,6 @@ def _here(field: str, x: dict, value: float) -> dict:
 
 
 OF_TASK = {
-    CLASSIFICATION: {"calibration": _calibration, "risk": _risk},
+    CLASSIFICATION: {"roc": _roc, "precision": _precision, "calibration": _calibration, "risk": _risk},
     REGRESSION: {"predicted": _predicted, "residuals": _residuals, "coverage": _coverage, "surest": _surest},
 }

@@ -9,6 +9,21 @@ function threshold() {
   mark("risk", {coverage: accepted / P.length});
 }
 
+function cut() {
+  const slider = document.getElementById("cut-at");
+  if (!slider) return;
+  const t = Number(slider.value), k = Number(document.getElementById("cut-class").value);
+  let hits = 0, misses = 0, alarms = 0, passed = 0;
+  P.forEach((p, i) => { const said = p[k] >= t, is = codes[i] === k; hits += said && is; misses += !said && is; alarms += said && !is; passed += !said && !is; });
+  const share = (a, b) => a + b ? percent(a / (a + b)) : "none";
+  say("cut-value", t.toFixed(3)); say("cut-hits", hits); say("cut-misses", misses); say("cut-alarms", alarms);
+  say("cut-sensitivity", share(hits, misses)); say("cut-specificity", share(passed, alarms)); say("cut-precision", share(hits, alarms));
+  const recall = hits + misses ? hits / (hits + misses) : 0, label = facts.data.classes[k];
+  for (const name of ["roc", "precision"]) if (views[name]) views[name].signal("chosen", label);
+  mark("roc", {false_alarms: alarms + passed ? alarms / (alarms + passed) : 0, recall});
+  mark("precision", {recall, precision: hits + alarms ? hits / (hits + alarms) : 1});
+}
+
 // A prior whose field was not changed: the field shows it rounded, so the exact value is used.
 const untouched = field => field.value === field.defaultValue;
 
@@ -43,4 +58,4 @@ function cost() {
   [...document.querySelectorAll("#decided td")].forEach((cell, j) => { cell.textContent = decided[j]; });
 }
 
-await start({threshold}, cost);
+await start({threshold, "cut-at": cut, "cut-class": cut}, cost);

@@ -12,15 +12,22 @@ from ..likelihoods import Probit, one_hot
 from ..models.adaptive import JeffreysClassifier
 from ..models.base import raw_scores
 from ..models.multinomial import MultinomialModel
-from ..tuning.ranking import calibration, calibration_error
-from .intervals import exact_interval
+from ..tuning.ranking import (
+    balanced_error,
+    calibration,
+    calibration_error,
+    class_measures,
+    exact_interval,
+    threshold_curve,
+)
 
 POINTS = 200  # of the risk-coverage curve
 NUMBERS = 60_000  # probabilities that the page contains at most
+CURVES = 12  # classes up to which there are curves over thresholds
 
 
-def class_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
-    """The facts about predicted classes."""
+def class_facts(model, inner, X, y: np.ndarray, priors, threshold: tuple[Any, float] | None = None) -> dict[str, Any]:
+    """The facts about predicted classes; `threshold` is a class and its least probability, for the measures at it."""
     P = np.asarray(model.predict_proba(X))
     codes = bounds.admission.label_positions(inner, y)
     seen, test = _test_set(inner, X, y)
@@ -36,8 +43,15 @@ def class_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
         "quality": _quality(P, codes),
         "calibration": calibration(P, codes),
         "risk_coverage": _risk_coverage(P, codes),
+        "threshold": _threshold(P, codes, inner.classes_, threshold),
+        "curves": _curves(P, codes) if P.shape[1] <= CURVES else [],
         "samples": _samples(P, codes),
         "bound": test if not seen else _training_bound(inner, X, y),
+        "told": {
+            "truth": [str(label) for label in y.tolist()],
+            "predicted": [str(inner.classes_[k]) for k in P.argmax(axis=1)],
+            "confidence": np.round(P.max(axis=1), 4).tolist(),
+        },
     }
 
 
@@ -57,7 +71,59 @@ def _quality(P: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
         "log_loss": float(-np.log(np.maximum(chance, np.finfo(float).tiny)).mean()),
         "calibration_error": calibration_error(P, codes),
         "confusion": table.tolist(),
+        **_by_class(P, codes, decided),
     }
+
+
+def _by_class(P: np.ndarray, codes: np.ndarray, decided: np.ndarray) -> dict[str, Any]:
+    """Measures that do not depend on how frequent the classes are, and those of every class."""
+    balanced, interval = balanced_error(codes, decided, P.shape[1])
+    return {
+        "balanced_error": balanced,
+        "balanced_interval": interval,
+        "classes": [class_measures(P, codes, decided, k) for k in range(P.shape[1])],
+    }
+
+
+def _threshold(P: np.ndarray, codes: np.ndarray, classes: np.ndarray, asked: tuple[Any, float] | None) -> dict:
+    """Counts and measures where a class is decided if its probability is at least a threshold.
+
+    By default that is the rarer of two classes, or the rarest of several, and a probability of one half.
+    """
+    if asked is None:
+        k, at = int(np.argmin(np.bincount(codes, minlength=len(classes)))), 0.5
+    else:
+        k, at = classes.tolist().index(asked[0]), float(asked[1])
+    found = _rounded(P)[:, k] >= at
+    others = np.where(np.arange(P.shape[1]) == k, -1.0, P).argmax(axis=1)
+    measures = class_measures(P, codes, np.where(found, k, others), k)
+    truth = codes == k
+    counts = {
+        "hits": int((found & truth).sum()),
+        "false_alarms": int((found & ~truth).sum()),
+        "misses": int((~found & truth).sum()),
+        "passed": int((~found & ~truth).sum()),
+    }
+    kept = ("sensitivity", "specificity", "precision")
+    return {"class": k, "at": at, **counts, **{key: measures[key] for key in measures if key.startswith(kept)}}
+
+
+def _curves(P: np.ndarray, codes: np.ndarray) -> list[list[dict[str, float]]]:
+    """For each class: recall, precision and false alarms over the thresholds of its probability, some of them."""
+    found = []
+    for k in range(P.shape[1]):
+        curve = threshold_curve(P[:, k], codes == k)
+        at = np.unique(np.linspace(0, len(curve["recall"]) - 1, POINTS // 2).round().astype(int))
+        rows = [{key: round(float(values[i]), 5) for key, values in curve.items()} for i in at]
+        start = {"threshold": 1.0, "recall": 0.0, "precision": rows[0]["precision"], "false_alarms": 0.0}
+        found.append([start, *rows])
+    return found
+
+
+def _rounded(P: np.ndarray) -> np.ndarray:
+    """Probabilities with five digits; none crosses one half, where decisions between two classes change."""
+    rounded = np.round(P, 5)
+    return np.where((P < 0.5) & (rounded >= 0.5), 0.49999, rounded)
 
 
 def _risk_coverage(P: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
@@ -73,7 +139,7 @@ def _samples(P: np.ndarray, codes: np.ndarray) -> dict[str, Any]:
     limit = max(NUMBERS // m, 100)
     rows = np.arange(n) if n <= limit else np.sort(np.random.default_rng(0).choice(n, limit, replace=False))
     return {
-        "P": np.round(P[rows], 5).tolist(),
+        "P": _rounded(P[rows]).tolist(),
         "decided": P[rows].argmax(axis=1).tolist(),  # rounded probabilities may be equal where the exact ones differ
         "codes": codes[rows].tolist(),
         "of": n,

@@ -15,18 +15,22 @@ from ..models.selector import input_names
 from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from .certificate import certificate
 from .classes import class_facts
+from .explaining import row_facts
+from .inside import INSIDE, core
 from .kept import kept
 from .numbers import number_facts
 from .paths import path_facts
 from .selection import add_columns, selection_facts
+from .summary import fingerprint, summary
 
-INSIDE = ("best_estimator_", "estimator_", "estimator")  # attributes in which meta-estimators keep their model
 OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
 SEEN = "These are the samples that the model was fitted on: errors on new samples are usually larger."
 
 
-def facts(model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True, selection=None,
-          intervals=None) -> dict[str, Any]:  # fmt: skip
+def facts(
+    model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True, selection=None,
+    intervals=None, threshold=None, date=None,
+) -> dict[str, Any]:  # fmt: skip
     """The facts of a report, as a dict that JSON can hold.
 
     Parameters
@@ -53,6 +57,10 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
         facts a sentence about how many of them may be false.
     intervals : WeightTable, default=None
         As :func:`smaller.inference.debiased` returns it: the weights get intervals and p-values.
+    threshold : tuple of a class and a probability, default=None
+        For classifiers: the measures are also given where this class is decided if its probability is at least this.
+    date : str, default=None
+        A date for the foot of the page; none by default, so that the same model and samples give the same page.
 
     Returns
     -------
@@ -64,11 +72,14 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
     names = input_names(inner, names if names is None else np.asarray(names, dtype=object))
     task = CLASSIFICATION if hasattr(inner, "classes_") else REGRESSION
     labels = [str(label) for label in getattr(inner, "classes_", [])]
-    found = OF_TASK[task](model, inner, X, y, training.pop("priors", None))
+    baseline = training.pop("means", None)
+    asked = {"threshold": threshold} if task == CLASSIFICATION else {}
+    found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), **asked)
     weights = kept(inner, X, names, labels)
     add_columns(weights, names, selection, intervals)
     data = {"source": source, "samples": len(y), "inputs": int(X.shape[1]), "sparse": bool(sparse.issparse(X))}
-    return {
+    told = found.pop("told")
+    gathered = {
         "title": f"{type(inner).__name__} on {source or f'{len(y)} samples'}",
         "task": task,
         **found,
@@ -79,19 +90,13 @@ def facts(model, X, y, *, names=None, source: str = "", training=None, path=None
         "path": path_facts(path, inner, X, y, names, labels, found["data"]["training_sample"])
         if with_path
         else {"reason": "The path was not requested."},
+        "rows": row_facts(inner, X, names, labels, baseline, told) if with_path else {"rows": [], "of": len(y)},
         "certificate": certificate(inner),
         "versions": _versions(),
+        "fingerprint": fingerprint(X, y) if with_path else "",
+        "date": date,
     }
-
-
-def core(model) -> Any:
-    """The model of this package inside a meta-estimator."""
-    for name in INSIDE:
-        if hasattr(model, name) and not hasattr(model, "coef_"):
-            return core(getattr(model, name))
-    if not hasattr(model, "coef_") or not hasattr(model, "support_"):
-        raise ValueError(f"A report is about a fitted model of smaller; got {type(model).__name__}.")
-    return model
+    return {**gathered, "summary": summary(gathered)}
 
 
 def _model(model, inner, training) -> dict[str, Any]:

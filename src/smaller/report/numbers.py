@@ -8,8 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 
-from ..tuning.ranking import coverage, density_losses, mean_and_deviation
-from .intervals import exact_interval
+from ..tuning.ranking import coverage, density_losses, exact_interval, mean_and_deviation
 
 LEVELS = np.linspace(0.01, 0.99, 99)  # of intervals
 POINTS = 2_000  # samples in the charts
@@ -35,6 +34,7 @@ def number_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
         "surest": _surest(y, mean, deviation),
         "noise": _noise(inner, deviation),
         "samples": _samples(y, mean, deviation),
+        "told": {"truth": y.tolist(), "predicted": mean.tolist(), "deviation": deviation.tolist()},
     }
 
 

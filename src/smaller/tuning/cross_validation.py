@@ -21,8 +21,8 @@ from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..rows.dask.collections import is_lazy
-from ..solvers import Solution
-from .path import collected, grid_of, trail_of
+from ..solvers import Solution, Trail
+from .path import Path, collected, grid_of, trail_of
 
 
 class SMLRCV(SparseMultinomialModel):
@@ -53,8 +53,11 @@ class SMLRCV(SparseMultinomialModel):
     lams_ : ndarray of shape (L,)
     scores_ : ndarray of shape (n_folds, L)
         Greater is better; the log-loss is negated.
+    lam_min_, lam_1se_ : float
+        The strengths that both rules choose.
     path_ : Path
-        The path on the full data, down to the strength chosen.
+        The path on the full data at all of ``lams_``; ``path_.at(lam)`` has the weights at a strength. The model is its
+        point at ``lam_``.
     coef_, intercept_, classes_, support_, dual_gap_, violation_, objective_, ...
         As in :class:`SMLR`, at ``lam_``.
 
@@ -157,10 +160,18 @@ class SMLRCV(SparseMultinomialModel):
         best = choose_strength(scores, self.rule)
         trail = trail_of(problem, grid[: best + 1], self.tol, self.max_iter)
         told = {
-            "lam": float(grid[best]), "path": collected(problem, grid[: best + 1], trail), "lams": grid,
+            "lam": float(grid[best]), "path": self._whole_path(problem, grid, best, trail), "lams": grid,
             "scores": scores, "parts": [*trail.missed(), *chain.from_iterable(missed)],
         }  # fmt: skip
         return trail.last._replace(extra={**trail.last.extra, **told})
+
+    def _whole_path(self, problem: Problem, grid: np.ndarray, best: int, trail: Trail) -> Path:
+        """The path to the strength chosen, and on to the smallest strength."""
+        found = collected(problem, grid[: best + 1], trail)
+        rest = grid[best + 1 :]
+        if not len(rest):
+            return found
+        return found.followed_by(collected(problem, rest, trail_of(problem, rest, self.tol, self.max_iter)))
 
     def _adopt(self, problem: Problem, solution: Solution):
         return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
@@ -168,6 +179,9 @@ class SMLRCV(SparseMultinomialModel):
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)
         self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
+        self.lam_min_, self.lam_1se_ = (
+            float(self.lams_[choose_strength(self.scores_, rule)]) for rule in ("min", "1se")
+        )
 
 
 class _FoldModel(SMLR):

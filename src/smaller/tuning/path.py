@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -59,6 +60,58 @@ class Path:
 
     def __len__(self) -> int:
         return len(self.lams)
+
+    def at(self, lam: float) -> PathPoint:
+        """The weights at any strength of the path, between two of its points interpolated linearly in the strength.
+
+        Parameters
+        ----------
+        lam : float
+            From the smallest to the largest of ``lams``.
+
+        Returns
+        -------
+        PathPoint
+            At a point of the path its weights, exactly. Between points, weights that cross zero are near the optimum
+            but not at it.
+        """
+        if not self.lams[-1] <= lam <= self.lams[0]:
+            raise ValueError(f"The path has strengths from {self.lams[-1]:g} to {self.lams[0]:g}; got lam={lam!r}.")
+        below = int(np.searchsorted(-self.lams, -lam))  # the first point whose strength is at most lam
+        above = below if self.lams[below] == lam else below - 1
+        share = 0.0 if above == below else (lam - self.lams[below]) / (self.lams[above] - self.lams[below])
+        coefs, ends = self.sparse_coefs, (above, below)
+        coef = coefs[below].toarray() if above == below else sum(
+            part * coefs[i].toarray() for part, i in zip((share, 1.0 - share), ends, strict=True)
+        )  # fmt: skip
+        intercept = share * self.intercepts[above] + (1.0 - share) * self.intercepts[below]
+        return PathPoint(float(lam), coef, intercept)
+
+    def followed_by(self, other: Path) -> Path:
+        """This path and one of the same model at smaller strengths, as one path."""
+        parts = {
+            field.name: np.concatenate([getattr(self, field.name), getattr(other, field.name)])
+            for field in fields(self)
+            if field.name not in ("weights", "classes", "noises")
+        }
+        noises = None if self.noises is None else np.concatenate([self.noises, other.noises])
+        weights = sparse.csr_array(sparse.vstack([self.weights, other.weights]))
+        return Path(**parts, weights=weights, classes=self.classes, noises=noises)
+
+
+class PathPoint(NamedTuple):
+    """The weights at one strength of a path.
+
+    Attributes
+    ----------
+    lam : float
+    coef : ndarray of shape (n_rows, n_columns)
+    intercept : ndarray of shape (n_rows,)
+    """
+
+    lam: float
+    coef: np.ndarray
+    intercept: np.ndarray
 
 
 def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **parameters) -> Path:

@@ -121,7 +121,10 @@ def _thousands(name: str, texts: Texts, by_comma: bool, wanted: Reading) -> tupl
         )
     shown = listed(texts.of(THOUSANDS)[:2] or dotted[:2])
     if len(marks) > 1 or (marks and wanted.thousands not in (None, *marks)):
-        return "", f"Column {name!r} has several marks between thousands, or not the one given, as in {shown}."
+        return (
+            "",
+            f"Column {name!r} has different marks between thousands, as in {shown}; write them alike.",
+        )
     return (marks.pop() if marks else ""), ""
 
 

@@ -1,5 +1,6 @@
 """The models on offer for a table, and how they compare on samples that they have not seen."""
 
+from .class_measures import balanced_error, class_measures, exact_interval, threshold_curve
 from .class_scores import calibration, calibration_error
 from .number_scores import coverage, density_losses, mean_and_deviation
 from .offers import (
@@ -7,6 +8,7 @@ from .offers import (
     MODELS,
     NAMES,
     REGRESSION,
+    SCORERS,
     Offer,
     Settings,
     as_classes,
@@ -22,22 +24,27 @@ __all__ = [
     "MODELS",
     "NAMES",
     "REGRESSION",
+    "SCORERS",
     "TARGETS",
     "Offer",
     "Score",
     "Settings",
     "advice",
     "as_classes",
+    "balanced_error",
     "best_of",
     "calibration",
     "calibration_error",
     "candidates",
+    "class_measures",
     "coverage",
     "cross_validated",
     "density_losses",
+    "exact_interval",
     "mean_and_deviation",
     "model_for",
     "target_for",
     "task_of",
+    "threshold_curve",
     "what_is_kept",
 ]

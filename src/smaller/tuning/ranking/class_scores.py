@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
+
+from .class_measures import average_precision, balanced_error, roc_area
 
 BINS = 10  # of the calibration error
 LEAST = np.finfo(float).tiny
@@ -14,7 +18,22 @@ class Classes:
 
     loss = "log-loss"
     nothing = "class frequencies"
-    formats = {"error": "{:.1%}", "log-loss": "{:.3f}", "calibration error": "{:.3f}"}
+    formats = {
+        "error": "{:.1%}",
+        "balanced error": "{:.1%}",
+        "AUC": "{:.3f}",
+        "average precision": "{:.3f}",
+        "log-loss": "{:.3f}",
+        "calibration error": "{:.3f}",
+    }
+    # What models may be compared by: functions of probabilities and codes, of which less is better.
+    losses_by_name = {
+        "log-loss": lambda P, codes: float(log_losses(P, codes).mean()),
+        "error": lambda P, codes: float((P.argmax(axis=1) != codes).mean()),
+        "balanced-error": lambda P, codes: balanced_error(codes, P.argmax(axis=1), P.shape[1])[0],
+        "auc": lambda P, codes: 1.0 - mean_over_classes(roc_area, P, codes),
+        "average-precision": lambda P, codes: 1.0 - mean_over_classes(average_precision, P, codes),
+    }
 
     def __init__(self, y: np.ndarray):
         self.classes, self.target, self.counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -36,15 +55,31 @@ class Classes:
 
     def losses(self, P: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """-log of the probability of the truth."""
-        return -np.log(np.maximum(P[np.arange(len(P)), codes], LEAST))
+        return log_losses(P, codes)
 
     def figures(self, P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
         """What a table shows."""
         return {
             "error": float((P.argmax(axis=1) != codes).mean()),
+            "balanced error": balanced_error(codes, P.argmax(axis=1), P.shape[1])[0],
+            "AUC": mean_over_classes(roc_area, P, codes),
+            "average precision": mean_over_classes(average_precision, P, codes),
             "log-loss": float(self.losses(P, codes).mean()),
             "calibration error": calibration_error(P, codes),
         }
+
+
+def log_losses(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """-log of the probability of the truth, (n,)."""
+    return -np.log(np.maximum(P[np.arange(len(P)), codes], LEAST))
+
+
+def mean_over_classes(measure: Callable[[np.ndarray, np.ndarray], float | None], P: np.ndarray, codes) -> float:
+    """A measure of one class against the others, averaged; of two classes, that of the rarer one."""
+    counts = np.bincount(codes, minlength=P.shape[1])
+    classes = [int(np.argmin(counts))] if len(counts) == 2 else range(len(counts))
+    found = [measure(P[:, k], codes == k) for k in classes]
+    return float(np.mean([value for value in found if value is not None] or [np.nan]))
 
 
 def calibration_error(P: np.ndarray, codes: np.ndarray, bins: int = BINS) -> float:

@@ -32,6 +32,11 @@ class Numbers:
 
     loss = "log density loss"
     nothing = "the mean"
+    losses_by_name = {
+        "log-density": lambda predicted, y: float(density_losses(y, *predicted.T).mean()),
+        "rmse": lambda predicted, y: float(np.sqrt(np.mean((y - predicted[:, 0]) ** 2))),
+        "absolute-error": lambda predicted, y: float(np.abs(y - predicted[:, 0]).mean()),
+    }
     formats = {"RMSE": "{:.4g}", "R²": "{:.3f}", "log density loss": "{:.3f}", "90 % intervals hold": "{:.1%}"}
 
     def __init__(self, y: np.ndarray):

@@ -31,6 +31,17 @@ class Settings(NamedTuple):
     lam: float | None = None
     basis: str = "linear"
     standardize: bool = True
+    class_weight: str | None = None
+    scoring: str | None = None  # a name of SCORERS
+
+
+# The measures that a strength can be chosen by, and scikit-learn's names for them.
+SCORERS = {
+    "log-loss": None,
+    "error": "accuracy",
+    "balanced-error": "balanced_accuracy",
+    "auc": "roc_auc_ovr",
+}
 
 
 class Offer(NamedTuple):
@@ -43,7 +54,8 @@ class Offer(NamedTuple):
 
 def _smlr(s: Settings) -> Any:
     if s.lam is None:
-        return SMLRCV(lams=50, rule="1se", basis=s.basis, standardize=s.standardize)
+        scoring = SCORERS[s.scoring or "log-loss"]
+        return SMLRCV(lams=50, rule="1se", scoring=scoring, basis=s.basis, standardize=s.standardize)
     return SMLR(s.lam, basis=s.basis, standardize=s.standardize)
 
 
@@ -121,7 +133,32 @@ def model_for(task: str, name: str | None, settings: Settings) -> Any:
         )
     if name is not None:
         choose("--model", name, offered)
-    return offered[name or next(iter(offered))].build(settings)
+    model = offered[name or next(iter(offered))].build(settings)
+    _check_scoring(model, settings)
+    return _weighted(model, settings.class_weight, task)
+
+
+def _check_scoring(model, settings: Settings) -> None:
+    if settings.scoring is None:
+        return
+    choose("--scoring", settings.scoring, SCORERS)
+    if not isinstance(model, SMLRCV):
+        raise ValueError(
+            f"--scoring chooses the strength of --model smlr by cross-validation, and {type(model).__name__} finds its "
+            "strength in another way; use --model smlr without --lam, or leave --scoring out."
+        )
+
+
+def _weighted(model, class_weight: str | None, task: str) -> Any:
+    """The model with weights of the classes, where it takes them."""
+    if class_weight is None:
+        return model
+    if task != CLASSIFICATION or "class_weight" not in model.get_params():
+        raise ValueError(
+            f"--class-weight is for classifiers that take it, and {type(model).__name__} does not; leave it out, or "
+            "use --model sbmlr or smlr."
+        )
+    return model.set_params(class_weight=class_weight)
 
 
 def target_for(task: str, y: np.ndarray) -> np.ndarray:
@@ -138,7 +175,7 @@ def as_classes(y: np.ndarray) -> np.ndarray:
     return np.array([f"{value:g}" for value in y]) if y.dtype.kind == "f" else y
 
 
-def candidates(task: str, X, standardize: bool = True) -> dict[str, Any]:
+def candidates(task: str, X, standardize: bool = True, class_weight: str | None = None) -> dict[str, Any]:
     """Every model that suits the data, by name; what knows nothing of the inputs comes last."""
     thin, size = sparse.issparse(X), X.shape[0] * X.shape[1]
     settings = Settings(standardize=standardize)
@@ -156,4 +193,8 @@ def candidates(task: str, X, standardize: bool = True) -> dict[str, Any]:
     nothing: dict[str, Any] = (
         {"class frequencies": DummyClassifier(strategy="prior")} if task == CLASSIFICATION else {"the mean": Mean()}
     )
+    for model in found.values() if class_weight is not None else ():
+        last = model[-1] if hasattr(model, "steps") else model
+        if "class_weight" in last.get_params():
+            last.set_params(class_weight=class_weight)
     return {**found, **nothing}

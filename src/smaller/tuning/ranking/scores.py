@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.special import stdtrit
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
+from ...errors import choose
 from .class_scores import Classes
 from .number_scores import Numbers
 from .offers import CLASSIFICATION, REGRESSION
@@ -31,6 +33,8 @@ class Score(NamedTuple):
     seconds: float
     fold_losses: Sequence[float] = ()  # the mean loss in each fold; the folds are the same for every model
     inputs: float = 0.0  # inputs that a prediction needs: those kept, or all of them for products and kernels
+    errors: Mapping[str, float] = MappingProxyType({})  # standard errors of the figures over the folds
+    measure: str | None = None  # what the losses are, where they are not those of the task
 
     @property
     def size(self) -> str:
@@ -63,9 +67,12 @@ def cross_validated(
     folds: int = 5,
     n_jobs: int | None = None,
     tick: Callable = lambda: None,
+    scoring: str | None = None,
 ) -> list[Score]:
-    """Every model on the same folds."""
+    """Every model on the same folds; `scoring` names the loss by which they are compared."""
     target = TARGETS[task](y)
+    if scoring is not None:
+        choose("--scoring", scoring, target.losses_by_name)
     splits = target.splits(folds)
     jobs = [(name, model, split) for name, model in models.items() for split in splits]
 
@@ -78,7 +85,7 @@ def cross_validated(
     results: dict[str, list] = {name: [] for name in models}
     for (name, _, _), result in zip(jobs, work, strict=True):
         results[name].append(result)
-    return [_score(target, name, parts) for name, parts in results.items()]
+    return [_score(target, name, parts, scoring) for name, parts in results.items()]
 
 
 def _fold(target, model, X, train, test) -> _Fold:
@@ -99,9 +106,11 @@ def what_is_kept(model) -> str:
     return "features" if columns in (None, getattr(model, "n_features_in_", None)) else "columns"
 
 
-def _score(target, name: str, parts: list[_Fold]) -> Score:
+def _score(target, name: str, parts: list[_Fold], scoring: str | None) -> Score:
     predicted, truth = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    losses = np.array([target.losses(part.predicted, part.truth).mean() for part in parts])
+    loss = target.losses_by_name[scoring or next(iter(target.losses_by_name))]
+    losses = np.array([loss(part.predicted, part.truth) for part in parts])
+    by_fold = [target.figures(part.predicted, part.truth) for part in parts]
     return Score(
         name,
         target.figures(predicted, truth),
@@ -112,6 +121,8 @@ def _score(target, name: str, parts: list[_Fold]) -> Score:
         float(np.mean([part.seconds for part in parts])),
         tuple(losses.tolist()),
         float(np.mean([part.inputs for part in parts])),
+        {key: float(np.std([fold[key] for fold in by_fold], ddof=1) / len(by_fold) ** 0.5) for key in by_fold[0]},
+        scoring,
     )
 
 
@@ -131,14 +142,17 @@ def advice(task: str, scores: Sequence[Score]) -> str:
     target = TARGETS[task]
     *models, nothing = scores
     best = best_of(scores)
+    measure = {None: target.loss, "auc": "1 - AUC", "average-precision": "1 - average precision"}.get(
+        best.measure, (best.measure or "").replace("-", " ")
+    )
     if not _is_clearly_better(best, nothing):
         return f"No model does better than {target.nothing}: these columns say little or nothing of the target."
     pick = min((score for score in models if _is_near(score, best)), key=_simplicity)
     if pick is best:
-        return f"Take {pick.name}: it has the least {target.loss} ({pick.size})."
+        return f"Take {pick.name}: it has the least {measure} ({pick.size})."
     difference, error = pick.above(best)
     return (
-        f"Take {pick.name}: its {target.loss} is within one standard error of the best, that of {best.name} "
+        f"Take {pick.name}: its {measure} is within one standard error of the best, that of {best.name} "
         f"({difference:.3f} ± {error:.3f} above it on the same folds), and it keeps {pick.size} instead of {best.size}."
     )
 

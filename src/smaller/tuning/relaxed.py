@@ -1,0 +1,81 @@
+"""The relaxed lasso: the columns that an L1 model keeps, fitted again without a penalty."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from ..design import host
+from ..errors import Status, choose
+from ..models.multinomial import SMLR, SparseMultinomialModel
+
+EXCLUDED = 1e30  # a penalty factor that no gradient exceeds
+SHARED = ("basis", "parametrization", "class_weight", "fit_intercept", "standardize", "tol", "max_iter")
+
+
+def refit(model, X, y, support="union", *, sample_weight=None, offset=None) -> SMLR:
+    """Fit the columns that a sparse model kept once more, without a penalty: the relaxed lasso at gamma = 0.
+
+    The L1 penalty selects columns and shrinks their weights; the refit takes the shrinkage away. Weights in between,
+    ``gamma * model.coef_ + (1 - gamma) * refit(...).coef_``, give scores in between. Standard errors of the refit are
+    not valid, as the columns were selected on the same samples.
+
+    Parameters
+    ----------
+    model : SMLR, SMLRCV or SBMLR
+        Fitted, on a basis of columns (linear or polynomial).
+    X, y, sample_weight, offset
+        The samples that the model was fitted on, as in its fit.
+    support : {"union", "class"}, default="union"
+        With "union" every class has a weight for every column that any class kept, as in glmnet; with "class" each
+        keeps its own columns only.
+
+    Returns
+    -------
+    SMLR
+        Fitted, with free weights for the columns kept and none for the others.
+
+    Raises
+    ------
+    ValueError
+        Where the refit has no optimum: the columns separate the classes, or there are too many of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from smaller import SMLR, refit
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = SMLR(60.0, standardize=True).fit(X, y)
+    >>> again = refit(model, X, y)
+    >>> len(model.support_) == len(again.support_)
+    True
+    """
+    choose("support", support, ("union", "class"))
+    if not isinstance(model, SparseMultinomialModel):
+        raise ValueError(f"refit takes a fitted SMLR, SMLRCV or SBMLR; got {type(model).__name__}.")
+    if hasattr(model, "relevance_vectors_"):
+        raise ValueError("refit is for columns; relevance vectors of a kernel, fitted without a penalty, overfit.")
+    n, m, kept = X.shape[0] if hasattr(X, "shape") else len(X), len(model.classes_), len(model.support_)
+    if kept >= n / m:
+        raise ValueError(
+            f"{kept} columns were kept for {n} samples of {m} classes: without a penalty there must be fewer than "
+            f"{n / m:.0f}. Take a model with a stronger prior."
+        )
+    coef = host(model.coef_)
+    coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
+    free = coef != 0 if support == "class" else np.broadcast_to(coef.any(axis=0), coef.shape)
+    factor = np.where(free, 0.0, EXCLUDED)
+    settings = {name: getattr(model, name) for name in SHARED}
+    again = SMLR(1.0, penalty_factor=factor if len(factor) > 1 else factor[0], **settings)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        again.fit(X, y, sample_weight, offset)
+    if again.status_ != Status.CONVERGED.name.lower():
+        raise ValueError(
+            f"The {kept} columns kept have no optimum without a penalty (status {again.status_!r}), most likely "
+            "because they separate the classes; take a model with a stronger prior, or keep its penalty."
+        )
+    return again
