@@ -184,7 +184,7 @@ class JeffreysRegressor(AdaptiveRegressor):
 
     The start is least squares where that is well posed and leaves at least half of the degrees of freedom for the
     noise, and otherwise the ridge regression of the largest evidence on standardised columns. If that spends more than
-    half of them, its residuals say nothing of the noise: a first fit takes the noise from least squares on the columns
+    half of them, its residuals cannot give the noise: a first fit takes the noise from least squares on the columns
     that a scaled lasso of strength ``sqrt(n log d)`` keeps, and from where that ends the noise is learned.
 
     Parameters

@@ -251,7 +251,7 @@ class Estimator(BaseEstimator):
         return self
 
     def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
-        """``coef_`` and ``intercept_``, and the solution as its report is to be told."""
+        """``coef_`` and ``intercept_``, and the solution with the objective and gap of exactly these weights."""
         W = solution.weights
         d = len(W) - bool(self.fit_intercept)
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution

@@ -207,7 +207,7 @@ class BoostedModel(ClassificationModel):
         return points, {"lams_": lams, "scores_": scores}
 
     def _held_out(self, walk: Walk, at: int, points, rows: Given) -> np.ndarray:
-        """Scores of the points of a path on rows whose classes the path knows; the others would favour no point."""
+        """Scores of the points of a path on rows whose classes were in its training samples."""
         sample, (X, y, weight, offset, *_) = walk.problem.sample, rows
         classes, weight = sample.classes, np.ones(len(y)) if weight is None else weight
         known = np.isin(y, classes) & (weight > 0)

@@ -69,7 +69,7 @@ class JCFO(InputSelector, ProbitModel):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray
     support_ : ndarray
-        Kernels with a non-zero weight in any row of ``coef_``; :meth:`get_support` tells of inputs.
+        Kernels with a non-zero weight in any row of ``coef_``; :meth:`get_support` is about inputs.
     relevance_vectors_ : ndarray or sparse array
         Their centres.
     violation_, objective_, n_iter_, status_

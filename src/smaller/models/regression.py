@@ -75,7 +75,7 @@ class RegressionModel(RegressorMixin, Estimator):
         return_std : bool, default=False
             Also return ``sqrt(noise_ + variance of the score)``.
         offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
-            Known part of the prediction, added to what the model says.
+            Known part of the prediction, added to that of the model.
         outside : {"warn", "error", "widen", "ignore"}, default="warn"
             What to do, with ``return_std=True``, where samples are far from all training samples of a radial kernel:
             there the mean is the intercept, and the standard deviation is too small. "widen" adds the variance of one
@@ -203,7 +203,7 @@ class VarianceModel(Selector, RegressionModel):
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         fit, evidence = solution.extra["fit"], solution.extra["evidence"]
-        columns, target_unit = evidence.columns, solution.extra.get("unit", 1.0)  # in which the fit is told
+        columns, target_unit = evidence.columns, solution.extra.get("unit", 1.0)  # the unit of the targets in the fit
         unit = columns.unit[fit.rows] / target_unit
         self.gamma_ = np.zeros(columns.d)
         self.gamma_[fit.rows] = self._variances(fit.alpha, unit)

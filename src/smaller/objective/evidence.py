@@ -225,7 +225,7 @@ class Evidence:
         return Fit(rows, alpha, noise, mean, Sigma, value, misfit, G)
 
     def weighed(self, fit: Fit, Phi: np.ndarray) -> Fit:
-        """The same model, told as exactly as its columns Phi allow: where products lose digits, from the columns.
+        """The same model as exactly as its columns Phi allow: where products lose digits, from the columns.
 
         y^T Sigma_y^-1 y is the least of misfit / noise + sum alpha mu^2 over mu, so that rounding of mu hardly counts.
         """

@@ -82,7 +82,7 @@ class MemoryRows:
         return W
 
     def separated(self, point: Any) -> bool | None:
-        """Whether free columns separate the classes, where the sums over rows elsewhere say so; None: not known."""
+        """Whether free columns separate the classes, as far as the sums over rows elsewhere show; None: not known."""
         return None
 
     def put(self, a: np.ndarray) -> Any:

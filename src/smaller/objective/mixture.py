@@ -15,7 +15,7 @@ COLLAPSED = 1e-12
 
 
 class Survivors(NamedTuple):
-    """Everything a mixture's posterior says at weights of which some are zero for good."""
+    """The posterior of a mixture at weights of which some are zero for good: value, derivatives, violation."""
 
     rows: np.ndarray  # the surviving columns, sorted, (r,)
     w: np.ndarray  # their weights, none of them zero

@@ -127,7 +127,7 @@ class WeightMoves:
         self.F = np.asfortranarray(self.base + self.b + self.design.take(used) @ W[used])
 
     def escapes(self) -> list[Escape]:
-        """Moves of several parameters that may pay where none of a single one does: there are none."""
+        """Moves of several parameters that lower the objective where no single one does; here there are none."""
         return []
 
     def _settle(self) -> None:

@@ -22,7 +22,7 @@ from .sample import Sample
 
 
 class Point(NamedTuple):
-    """Everything the objective says at one W: scores, means, gradient of its smooth part, value and certificate."""
+    """The objective at one W: scores, means, gradient of its smooth part, value and certificate."""
 
     W: np.ndarray
     F: np.ndarray
@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What the likelihood says of scores, whatever the prior."""
+    """The likelihood at some scores, which no prior changes."""
 
     F: np.ndarray
     P: np.ndarray
@@ -51,7 +51,7 @@ class Fit(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a certificate needs to know of weights and the gradient of the loss in them."""
+    """The parts of a certificate that depend on weights and the gradient of the loss in them."""
 
     residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
     penalty: float

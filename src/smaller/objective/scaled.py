@@ -65,7 +65,7 @@ def _row_sums(X) -> np.ndarray:
 
 
 class ScaledPoint(NamedTuple):
-    """Everything the objective says at one place."""
+    """The objective at some weights and scalings."""
 
     theta: np.ndarray  # scalings, (p,)
     weights: Survivors  # the posterior of the weights at these scalings

@@ -22,7 +22,7 @@ FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each ti
 class Moves(Protocol):
     """What a problem must offer; arrays of changes are (2, size), a step up in the first row, down in the second.
 
-    Those of the loss may be NaN where a mask of the same shape says that they are not wanted.
+    Those of the loss may be NaN outside a mask of the same shape.
     """
 
     step: float
@@ -168,7 +168,7 @@ def blasso(
     general: bool = False,
     shortlist: bool = False,
 ) -> tuple[BoostedPath, Status]:
-    """Walk from the start until the strength falls below `end`, or `ratio` of its first value, or no move pays.
+    """Walk from the start until the strength falls below `end`, or `ratio` of its first value, or no move is left.
 
     A backward step, the move that lowers the penalty at the least loss, is taken at the present strength where it
     lowers loss + lam penalty by more than tol. Otherwise the move with the least loss is taken, and the strength falls
@@ -225,7 +225,7 @@ def _escape(problem: Moves, move: _Move | None, tol: float) -> _Move | None:
 
 
 def _pays(move: _Move | None, lam: float, tol: float) -> float:
-    """The strength, at most lam, at which a move pays for its penalty."""
+    """The largest strength, at most lam, at which a move lowers the penalised loss."""
     return min(lam, -(move.loss_change + tol) / move.penalty_change) if move else 0.0
 
 

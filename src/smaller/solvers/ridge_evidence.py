@@ -1,6 +1,6 @@
-"""Laplace's approximation of the evidence log p(D): a Gaussian around the mode, as large as the Hessian says.
+"""Laplace's approximation of the evidence log p(D): a Gaussian around the mode whose precision is the Hessian.
 
-Directions that the data say nothing about (equal shifts of all classes) are left out.
+Directions without any effect on the likelihood (equal shifts of all classes) are left out.
 """
 
 from __future__ import annotations

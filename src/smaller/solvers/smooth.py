@@ -89,7 +89,7 @@ def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
 
 
 def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Callable[..., np.ndarray]) -> Point | None:
-    """Backtracking along the direction, on the objective while it can tell, then on the gradient."""
+    """Backtracking along the direction, by the objective while its change exceeds rounding, then by the gradient."""
     smooth_weights = objective.l1[rows] == 0
     G = np.where(smooth_weights, objective.slopes(point.G)[rows], 0.0)
     D = np.zeros(objective.shape)

@@ -153,7 +153,7 @@ class _Search:
         self.below, self.above = -np.inf, np.inf
 
     def step(self, x: float, f: float, signs: np.ndarray, sure: bool = True) -> float:
-        """The next change of x: f itself, its secant where that can be trusted, half the way where it leads astray."""
+        """The next change of x: f itself, its secant where that can be trusted, or to the middle of the interval."""
         if sure and f > 0:
             self.below, self.above = x, self.above if self.above > x else np.inf
         elif sure:

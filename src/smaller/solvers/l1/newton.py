@@ -114,7 +114,7 @@ def _is_optimal(objective: Posterior, point: Any, tol: float) -> bool:
 
 
 def _polish(point: Any, means: Any, limit: int) -> Any:
-    """Small problems are solved to rounding, which costs next to nothing: the order of the rows then does not show."""
+    """Small problems are solved to rounding at little cost: the result then does not depend on the order of rows."""
     objective, support = means.objective, int(np.count_nonzero(point.W))
     if objective.remote or support**2 * objective.design.n > POLISH_WORK:
         return point

@@ -45,7 +45,7 @@ class ProximalGradient:
     def run(self, x: Any, target: float, longest: int = LONGEST, patience: float = np.inf) -> tuple[Any, int, bool]:
         """Steps until the violation seems below the target; the weights, how many steps, and whether it is.
 
-        It ends as well after so many steps without progress as `patience` says.
+        It also ends after `patience` steps without progress.
         """
         xp, best, since, steps = self.xp, np.inf, 0, 0
         one = xp.ones_like(x[0, 0])
@@ -84,8 +84,8 @@ class ProximalGradient:
         change = state.y - state.at
         square = xp.sum(change * change)
         seen = DOUBT * xp.sum(change * (G - state.G)) / xp.where(square > 0, square, xp.ones_like(square))
-        told = square > NOISE**2 * xp.sum(state.y * state.y)
-        return xp.where(told & (seen > state.L), seen, state.L)
+        measured = square > NOISE**2 * xp.sum(state.y * state.y)
+        return xp.where(measured & (seen > state.L), seen, state.L)
 
     def _curvature(self, x: Any) -> float:
         """A first guess at the largest curvature: that along the gradient; the steps correct it."""

@@ -1,6 +1,6 @@
 """Iteratively reweighted ridge: EM for scale mixtures of normals (Figueiredo 2003).
 
-The E-step gives each surviving weight the variance ``gamma = 1 / h'(w^2)`` that its prior says (and, for a probit, each
+The E-step gives each surviving weight the variance ``gamma = 1 / h'(w^2)`` of its prior (and, for a probit, each
 sample its expected latent score); the M-step is a ridge regression with these variances,
 ``w <- U (noise I + U K U)^-1 U Phi^T y``, ``U = diag(gamma)^(1/2)``, ``K = Phi^T Phi`` on centred columns, or its twin
 in the samples where these are fewer. The posterior never falls. EM decides which weights survive; where it has settled,
@@ -153,7 +153,7 @@ class _Run:
         return self.objective.design.pull(self.root[:, None] * V, rows)
 
     def careful_ridge(self) -> tuple[np.ndarray, float]:
-        """The M-step by orthogonal transformations of the columns themselves, which a squared matrix may not bear."""
+        """The M-step by orthogonal transformations of the columns, for ill-conditioned systems."""
         o, p = self.objective, self.point
         U, k = np.sqrt(p.gamma), len(p.rows)
         W = np.zeros((o.design.shape[1], k))
@@ -197,7 +197,7 @@ class _Run:
         return A
 
     def newton(self) -> bool:
-        """A Newton step on the survivors where the objective is convex; says whether one was taken.
+        """A Newton step on the survivors where the objective is convex; returns whether one was taken.
 
         Where it is not, the slow part of a probit's EM are the latent scores: with the loss's own curvature and the
         prior's bound in place of its bend (which makes A + I of A + bend) the step is longer and still goes down.
@@ -270,7 +270,7 @@ class _Run:
 
 
 def revived(objective: MixturePosterior, w: np.ndarray, G: np.ndarray, l1: np.ndarray, b: float) -> Start:
-    """The survivors, with a first value for zeros that want one: a step each, averaged so that nothing is lost.
+    """The survivors, and zeros that violate their condition with a first value: one step each, averaged.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ def laplace(
     tol: float,
     max_iter: int,
 ) -> Solution:
-    """Regression with a Laplace prior, posed in units of the target's standard deviation, told in those of the data.
+    """Regression with a Laplace prior, posed in units of the target's deviation, returned in those of the data.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Type I estimation, solved in units of the targets and told in those of the data (Wipf & Wu 2012, section 2)."""
+"""Type I estimation, solved in units of the targets and returned in those of the data (Wipf & Wu 2012, section 2)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def reweighted_ridge(objective: TypeOne, tol: float, max_iter: int, notes: Notes
 
 
 def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_iter: int) -> Solution:
-    """Solve with targets in units of their root mean square; tell in those of the data.
+    """Solve with targets in units of their root mean square; return weights in those of the data.
 
     Among the solution's extras are `fit`, still in units of the targets, these units, the trade-off `lambda`, and
     whether the problem was `convex`.

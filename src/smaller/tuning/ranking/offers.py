@@ -176,7 +176,7 @@ def as_classes(y: np.ndarray) -> np.ndarray:
 
 
 def candidates(task: str, X, standardize: bool = True, class_weight: str | None = None) -> dict[str, Any]:
-    """Every model that suits the data, by name; what knows nothing of the inputs comes last."""
+    """Every model that suits the data, by name; the model without inputs comes last."""
     thin, size = sparse.issparse(X), X.shape[0] * X.shape[1]
     settings = Settings(standardize=standardize)
     found = {
