@@ -19,6 +19,7 @@ from smaller.models.base import problem_of
 from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
 from smaller.solvers import SOLVERS
+from smaller.solvers.l1 import newton
 from smaller.solvers.l1.warm_path import null_point, solve_path
 
 
@@ -293,6 +294,21 @@ def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed, steps):
         assert point.gap <= 1e-5
         assert point.gap == pytest.approx(solution.gap, abs=1e-12)
         assert (point.value, point.violation) == pytest.approx((solution.objective, solution.violation), abs=1e-9)
+
+
+@pytest.mark.skipif(not COMPILED, reason="compares the compiled solver with the Python one")
+@pytest.mark.parametrize("hessian", [3000, 20, 0], ids=["whole", "working set", "gradient steps"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_python_body_reaches_the_optimum_of_the_compiled_one(seed, hessian, monkeypatch):
+    """By Newton steps on all weights or some, and, where no Hessian has room, by accelerated gradient steps."""
+    objective, tol = draw(seed), 1e-6
+    best = newton.newton(objective, objective.start(), 1e-10, 200).objective
+    monkeypatch.setattr(_core, "COMPILED", False)
+    monkeypatch.setattr(newton, "HESSIAN", hessian)
+    found = newton.newton(objective, objective.start(), tol, 200)
+    assert found.status is Status.CONVERGED
+    assert found.gap <= tol
+    assert best * (1 - 1e-9) <= found.objective <= best * (1 + tol)
 
 
 @pytest.mark.parametrize("kind", [np.asfortranarray, np.float32, sparse.csc_array])
