@@ -30,7 +30,7 @@ STRUCTS = (  # arguments that belong together
 )
 
 # The whole L1 solver; smaller.solvers.l1.newton is the same method in Python, for rows anywhere.
-WITHOUT_TWIN = ("minimise", "minimise_by_rows", "Penalty", "Rule", "Point")
+WITHOUT_TWIN = ("minimise", "minimise_by_rows", "Penalty", "Groups", "Rule", "Point")
 
 PURE = os.environ.get("SMALLER_PURE", "0") not in ("", "0")  # the twins by choice, for tests and comparisons
 
@@ -59,7 +59,7 @@ climb, logistic = _names(FALLBACKS)
 Samples, WorkingSet, Sweep = _names(STRUCTS[:3])
 GaussianData, BinaryData, Starts, SearchRule, ModeRule = _names(STRUCTS[3:8])
 Moves, State, Gates = _names(STRUCTS[8:])
-minimise, minimise_by_rows, Penalty, Rule, Point = _names(WITHOUT_TWIN)  # None without the compiled core
+minimise, minimise_by_rows, Penalty, Groups, Rule, Point = _names(WITHOUT_TWIN)  # None without the compiled core
 
 _told = COMPILED or PURE
 

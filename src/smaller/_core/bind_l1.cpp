@@ -7,21 +7,51 @@
 namespace smaller {
 namespace {
 
+// Groups of columns under a norm: those of group g lie in `column` from start[g] to start[g + 1]; `of` is the group of
+// each column, or negative. Inside a norm the weights of a column are multiplied by its unit.
+struct GroupArrays {
+    Vector<const std::int64_t> start, column, of;
+    Vector<const double> tau, unit;
+
+    void check_shapes(size_t d) const {
+        const size_t count = tau.shape(0);
+        check(start.shape(0) == count + 1 && start(0) == 0, "the groups do not fit their strengths");
+        check(of.shape(0) == d && unit.shape(0) == d, "the groups do not fit the columns");
+        check(column.shape(0) == static_cast<size_t>(start(count)), "the groups do not fit their columns");
+        for (size_t g = 0; g < count; ++g) {
+            check(start(g) < start(g + 1), "a group has no columns");
+            for (std::int64_t c = start(g); c < start(g + 1); ++c) {
+                const std::int64_t j = column(c);
+                check(j >= 0 && j < static_cast<std::int64_t>(d), "a group has a column that is not there");
+                check(of(j) == static_cast<std::int64_t>(g), "a column is not in its group");
+            }
+        }
+    }
+    Groups view() const {
+        return {tau.shape(0), start.data(), column.data(), of.data(), tau.data(), unit.data()};
+    }
+};
+
 // The penalty of all weights, (d + intercept, k): l1 at strength 1, l2, and `scale`, against which KKT residuals of
-// weights without L1 penalty are measured. `leads` marks the columns that may enter the working set.
+// weights without L1 penalty, and of groups, are measured. `leads` marks the columns that may enter the working set.
 struct PenaltyArrays {
     Table l1;
     std::optional<Table> l2;
     Table scale;
     std::optional<Vector<const std::uint8_t>> leads;
+    std::optional<GroupArrays> groups;
 
     size_t columns(bool intercept) const { return l1.shape(0) - intercept; }
     void check_shapes(size_t k, bool intercept) const {
         const auto alike = [&](const Table& table) { return table.shape(0) == l1.shape(0) && table.shape(1) == k; };
         check(alike(l1) && alike(scale) && (!l2 || alike(*l2)), "the arrays of a penalty do not fit together");
         check(!leads || leads->shape(0) == columns(intercept), "leads must have one entry for each column");
+        if (groups) groups->check_shapes(columns(intercept));
     }
-    Penalty view() const { return {l1.data(), l2 ? l2->data() : nullptr, scale.data()}; }
+    Penalty view(bool intercept, const Groups* grouped) const {
+        const size_t k = l1.shape(1);
+        return {l1.data(), l2 ? l2->data() : nullptr, scale.data(), k, columns(intercept) * k, grouped};
+    }
 };
 
 // A NumPy array of `width` columns that owns the numbers.
@@ -52,11 +82,13 @@ nb::tuple minimise(const Rows& X, const SampleArrays& samples, const PenaltyArra
         check(each->shape(0) == X.d + data.intercept && each->shape(1) == data.k, "W and G must be (d + intercept, k)");
     check(point.F.shape(0) == data.n && point.F.shape(1) == data.k, "F must be (n, k)");
     const std::uint8_t* leads = penalty.leads ? penalty.leads->data() : nullptr;
+    const Groups groups = penalty.groups ? penalty.groups->view() : Groups{};
+    const Penalty prior = penalty.view(data.intercept, penalty.groups ? &groups : nullptr);
     Account out;
     {
         nb::gil_scoped_release released;
         const Start start{point.W.data(), point.F.data(), point.G.data(), point.known};
-        Rounds<Rows> rounds(X, data, samples.offset_data(), penalty.view(), start, leads, samples.negligible, rule,
+        Rounds<Rows> rounds(X, data, samples.offset_data(), prior, start, leads, samples.negligible, rule,
                             raise_if_interrupted);
         out = rounds.run(lams.data(), lams.shape(0));
     }
@@ -199,11 +231,19 @@ void bind_problem(nb::module_& m) {
                                     intercept,    measure,      negligible};
         }, nb::kw_only(), as_is("Y"), as_is("s"), as_is("offset").none(), as_is("family"), as_is("intercept"),
            as_is("measure"), as_is("negligible"));
+    using Columns = Vector<const std::int64_t>;
+    nb::class_<GroupArrays>(m, "Groups")
+        .def("__init__", [](GroupArrays* self, Columns start, Columns column, Columns of, Vector<const double> tau,
+                            Vector<const double> unit) {
+            new (self) GroupArrays{std::move(start), std::move(column), std::move(of), std::move(tau), std::move(unit)};
+        }, nb::kw_only(), as_is("start"), as_is("column"), as_is("of"), as_is("tau"), as_is("unit"));
     nb::class_<PenaltyArrays>(m, "Penalty")
         .def("__init__", [](PenaltyArrays* self, Table l1, std::optional<Table> l2, Table scale,
-                            std::optional<Vector<const std::uint8_t>> leads) {
-            new (self) PenaltyArrays{std::move(l1), std::move(l2), std::move(scale), std::move(leads)};
-        }, nb::kw_only(), as_is("l1"), as_is("l2").none(), as_is("scale"), as_is("leads").none());
+                            std::optional<Vector<const std::uint8_t>> leads, std::optional<GroupArrays> groups) {
+            new (self) PenaltyArrays{std::move(l1), std::move(l2), std::move(scale), std::move(leads),
+                                     std::move(groups)};
+        }, nb::kw_only(), as_is("l1"), as_is("l2").none(), as_is("scale"), as_is("leads").none(),
+           nb::arg("groups").none() = nb::none());
     nb::class_<Rule>(m, "Rule")
         .def("__init__", [](Rule* self, double tol, int max_iter, double screen, bool exact, size_t room) {
             new (self) Rule{tol, max_iter, screen, exact, room};

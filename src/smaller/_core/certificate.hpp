@@ -1,31 +1,21 @@
 // What the objective says at a point: its value, the largest violation of the optimality conditions, and the duality
 // gap.
 //
-// F(W) = loss(Phi W + offset) + sum_t [ l1_t |w_t| + l2_t w_t^2 / 2 ].  A dual point is the residual U of the loss,
-// shrunk by a rho at which rho |G| <= l1 wherever a weight has an L1 penalty and no ridge; its value is a lower bound
-// on F:
+// F(W) = loss(Phi W + offset) + sum_t [ l1_t |w_t| + l2_t w_t^2 / 2 ] + sum_g tau_g ||W_g||.  A dual point is the
+// residual U of the loss, shrunk by a rho at which rho |G| <= l1 wherever a weight has an L1 penalty and no ridge; its
+// value is a lower bound on F:
 //     -sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2),      G = Phi^T diag(s) U.
+// For the weights of a group it is the dual norm of G that rho makes at most 1, and the conjugate of the penalty of the
+// group that is subtracted.
 // Free weights are held where they are: they belong to the known part of the scores. What is left of their gradient,
 // and what rounding may hide of every gradient, counts for moves that change the scores by about one, or double them.
 #pragma once
 #include <limits>
 
+#include "groups.hpp"
 #include "model.hpp"
 
 namespace smaller {
-
-// Weights are (d + intercept, k) by rows, flat places t; the intercepts come last and have no penalty.
-struct Penalty {
-    const double* unit;   // l1 at strength 1
-    const double* l2;     // null where there is no ridge
-    const double* scale;  // what the KKT residual of a weight without L1 penalty is measured against
-    double lam = 1.0;
-
-    double l1(size_t t) const { return lam * unit[t]; }
-    double ridge(size_t t) const { return l2 == nullptr ? 0.0 : l2[t]; }
-    double measure(size_t t) const { return unit[t] > 0.0 ? l1(t) : scale[t]; }
-    bool free(size_t t) const { return unit[t] == 0.0 && ridge(t) == 0.0; }
-};
 
 // The point that is looked at. `near` are the weights with |G| > l1 or a little below, `support` those that are not 0,
 // and `unsparse` those without an L1 penalty; intercepts aside.
@@ -59,11 +49,13 @@ public:
         double penalty = 0.0;
         violation = free_violation(point, prior);
         const double free = violation;
+        read_groups(point, prior, penalty);
         for (const size_t t : point.near)
-            if (point.W[t] == 0.0) note(std::abs(point.G[t]) - prior.l1(t), prior.measure(t));
+            if (point.W[t] == 0.0 && !prior.grouped(t)) note(std::abs(point.G[t]) - prior.l1(t), prior.measure(t));
         for (const size_t t : point.unsparse)
             note(std::abs(point.G[t] + prior.ridge(t) * point.W[t]), prior.measure(t));
         for (const size_t t : point.support) {
+            if (prior.grouped(t)) continue;
             const double w = point.W[t], ridge = prior.ridge(t);
             penalty += prior.l1(t) * std::abs(w) + 0.5 * ridge * w * w;
             note(kkt(w, point.G[t] + ridge * w, prior.l1(t)), prior.measure(t));
@@ -91,6 +83,31 @@ private:
     const double total;  // of the sample weights, of Gaussian targets too
     double loss = 0.0;
     std::vector<double> terms, swing, far;
+    Places groups;                         // that have a weight or are near to having one
+    double over = 1.0, over_unridged = 1.0;  // the largest dual norm of theirs, and of those without a ridge
+
+    // Violations, penalties and dual norms of the groups.
+    void read_groups(const Point& point, const Penalty& prior, double& penalty) {
+        over = over_unridged = 1.0;
+        if (prior.groups == nullptr) return;
+        prior.list_groups({&point.near, &point.support}, groups);
+        for (const size_t g : groups) {
+            const double tau = prior.tau(g);
+            const Numbers w = prior.weights(g, point.W), z = prior.slopes(g, point.G), l1 = prior.l1_of(g);
+            const Numbers ridge = prior.ridge_of(g);
+            Numbers smooth(z);
+            penalty += tau * length_of(w);
+            for (size_t i = 0; i < w.size(); ++i) {
+                penalty += l1[i] * std::abs(w[i]) + 0.5 * ridge[i] * w[i] * w[i];
+                smooth[i] += ridge[i] * w[i];
+            }
+            note(block_kkt(w, smooth, l1, tau), prior.measure(prior.first_place(g)));
+            if (soft_length(z, l1) <= tau) continue;
+            const double norm = dual_norm(z, l1, tau);
+            over = std::max(over, norm);
+            if (ridge[0] == 0.0) over_unridged = std::max(over_unridged, norm);
+        }
+    }
 
     template <class Visit>
     void each_free(const Point& point, const Penalty& prior, Visit visit) const {
@@ -124,10 +141,10 @@ private:
 
     template <class Span>
     double relative_gap(const Point& point, const Penalty& prior, Span span) {
-        double all = 1.0, unridged = 1.0;  // by how much G exceeds l1
+        double all = over, unridged = over_unridged;  // by how much G exceeds l1
         const auto compare = [&](size_t t) {
             const double g = std::abs(point.G[t]), l1 = prior.l1(t);
-            if (!(g > l1) || prior.free(t)) return;
+            if (prior.grouped(t) || !(g > l1) || prior.free(t)) return;
             const double over = l1 > 0.0 ? g / l1 : std::numeric_limits<double>::infinity();
             all = std::max(all, over);
             if (prior.ridge(t) == 0.0) unridged = std::max(unridged, over);
@@ -147,11 +164,18 @@ private:
         double dual = rho * known - conjugate(rho), excess = 0.0;
         if (prior.l2 == nullptr) return dual;
         const auto add = [&](size_t t) {
+            if (prior.grouped(t)) return;
             const double over = rho * std::abs(point.G[t]) - prior.l1(t);
             if (over > 0.0 && prior.ridge(t) > 0.0) excess += over * over / (2.0 * prior.ridge(t));
         };
         for (const size_t t : point.near) add(t);
         for (const size_t t : point.unsparse) add(t);
+        for (const size_t g : groups) {
+            const Numbers ridge = prior.ridge_of(g);
+            Numbers z = prior.slopes(g, point.G);
+            for (double& one : z) one *= rho;
+            if (ridge[0] > 0.0) excess += block_conjugate(z, prior.l1_of(g), ridge, prior.tau(g));
+        }
         return dual - excess;
     }
 

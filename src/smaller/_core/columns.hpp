@@ -29,6 +29,7 @@ struct Side {
 
 template <class T>
 struct Dense {
+    static constexpr bool SPARSE = false;
     const T* data;
     size_t n, stride;
 
@@ -42,6 +43,8 @@ struct Dense {
     double dot(size_t j, const Lazy& lazy, double) const { return smaller::dot(column(j), lazy.v, n); }
     double spread(size_t j, double c, const double* q, double) const { return smaller::spread(column(j), c, q, n); }
     void add(size_t j, double d, double* f) const { smaller::add(f, column(j), 0.0, d, n); }
+    // f += q x.
+    void add_product(size_t j, const double* q, double* f) const { add_weighted(f, q, column(j), 0.0, 1.0, n); }
     void move(size_t j, double c, double d, Lazy& lazy) const { add_weighted(lazy.v, lazy.q, column(j), c, d, n); }
     // H[c, e] += sum q x_c x_e for the columns c on the left and e on the right; only e >= c if both sides are the
     // same. A block of rows at a time stays in the cache for all pairs of columns.
@@ -92,6 +95,7 @@ struct Dense {
 
 template <class T, class I>
 struct Sparse {
+    static constexpr bool SPARSE = true;
     const T* data;
     const I* row;
     const I* start;
@@ -119,6 +123,9 @@ struct Sparse {
     }
     void add(size_t j, double d, double* f) const {
         each(j, [&](size_t r, double x) { f[r] += d * x; });
+    }
+    void add_product(size_t j, const double* q, double* f) const {
+        each(j, [&](size_t r, double x) { f[r] += q[r] * x; });
     }
     void move(size_t j, double c, double d, Lazy& lazy) const {
         each(j, [&](size_t r, double x) { lazy.v[r] += d * lazy.q[r] * x; });

@@ -59,6 +59,11 @@ public:
             if (reach[t] + length[j] * way[l] > enough * unit[t]) out.push_back(j);
     }
 
+    // What the size of entry t does not exceed.
+    double bound(size_t t) const {
+        return (1.0 + ROUNDING) * shrunk[t % k] * (reach[t] + length[t / k] * way[t % k]);
+    }
+
     // Entry t = j k + l, of column j and class l: `exceeding` always returns it, or never does, or its size is known.
     void must_be_computed(size_t t) { reach[t] = UNKNOWN; }
     void is_computed_already(size_t t) { reach[t] = -UNKNOWN; }

@@ -2,8 +2,7 @@
 // than the samples. The Hessian changes little from point to point, so that one Hessian is used for several steps, and
 // for several strengths of a path.
 #pragma once
-#include "model.hpp"
-#include "quadratic.hpp"
+#include "block_quadratic.hpp"
 
 namespace smaller {
 
@@ -24,13 +23,9 @@ public:
     // Cholesky factors. A model that needs more sweeps, because columns are nearly collinear, is cheaper to solve by
     // its Hessian.
     double worth_sweeps(int max_sweeps) {
-        active.clear();
+        M.list_active(active);
         entries = 0.0;
-        for (size_t i = 0; i < M.A.size; ++i)
-            if (M.A.w[i] != 0.0 || std::abs(M.g[i]) > M.A.l1[i]) {
-                active.push_back(i);
-                entries += M.X.entries(M.A.feature[i]);
-            }
+        for (const size_t i : active) entries += M.X.entries(M.A.feature[i]);
         const double a = active.size();
         if (a == 0.0 || a > MAX_ACTIVE) return 1e3 * max_sweeps;
         const double length = entries / a;
@@ -74,13 +69,40 @@ public:
             scale[c] = M.A.scale[active[c]];
         }
         const Quadratic quadratic{a, H.data(), slope.data(), w.data(), l1.data(), scale.data(), d.data()};
-        const int sweeps = QuadraticSolver(quadratic).run(tolerance);
+        const int sweeps = M.A.blocks == nullptr ? QuadraticSolver(quadratic).run(tolerance)
+                                                 : run_blocks(w, l1, scale, d, tolerance);
         for (size_t c = 0; c < a; ++c) M.d[active[c]] = d[c];
         if (M.D.intercept) restore_intercepts(a);
         return sweeps;
     }
 
 private:
+    // The same where there are blocks, whose weights are measured in the units of their norms.
+    int run_blocks(Numbers& w, Numbers& l1, const Numbers& scale, Numbers& d, double tolerance) {
+        const size_t a = active.size();
+        Places place(M.A.size, NOWHERE);
+        for (size_t c = 0; c < a; ++c) place[active[c]] = c;
+        BlockSet blocks;
+        for (size_t g = 0; g < M.A.blocks->count(); ++g) {
+            Places members(M.A.blocks->members(g), M.A.blocks->members(g) + M.A.blocks->size(g));
+            if (place[members[0]] == NOWHERE) continue;
+            for (size_t& i : members) i = place[i];
+            blocks.append(members, M.A.blocks->tau[g]);
+        }
+        for (size_t c = 0; c < a; ++c) blocks.unit.push_back(M.A.blocks->unit[active[c]]);
+        for (size_t c = 0; c < a; ++c) {
+            const double unit = blocks.unit[c];
+            w[c] *= unit;
+            l1[c] /= unit;
+            slope[c] /= unit;
+            for (size_t e = 0; e < a; ++e) H[c * a + e] /= unit * blocks.unit[e];
+        }
+        const Quadratic quadratic{a, H.data(), slope.data(), w.data(), l1.data(), scale.data(), d.data()};
+        const int sweeps = BlockQuadratic(quadratic, blocks).run(tolerance);
+        for (size_t c = 0; c < a; ++c) d[c] = w[c] + d[c] == 0.0 ? -M.A.w[active[c]] : d[c] / blocks.unit[c];
+        return sweeps;
+    }
+
     Model<Columns>& M;
     Hessian& kept;
     const size_t n, k;

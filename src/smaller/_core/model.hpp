@@ -7,9 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cholesky.hpp"
+#include "block_norm.hpp"
 #include "columns.hpp"
-#include "penalty.hpp"
 
 namespace smaller {
 
@@ -22,12 +21,29 @@ struct Samples {
     double measure;  // what the gradient of an intercept is measured against
 };
 
+// The blocks of a working set, which are under a norm of strength tau; a coordinate alone is a block with tau 0.
+struct BlockSet {
+    Places start{0}, member;  // the coordinates of block g are the members from start[g] to start[g + 1]
+    Numbers tau;
+    Numbers unit;  // of each coordinate: inside a norm its weight is multiplied by this
+
+    size_t count() const { return tau.size(); }
+    size_t size(size_t g) const { return start[g + 1] - start[g]; }
+    const size_t* members(size_t g) const { return &member[start[g]]; }
+    void append(const Places& members, double strength) {
+        member.insert(member.end(), members.begin(), members.end());
+        start.push_back(member.size());
+        tau.push_back(strength);
+    }
+};
+
 struct WorkingSet {
     size_t size;
     const std::int64_t* feature;
     const std::int64_t* klass;  // sorted
     double* w;
     const double *l1, *l2, *scale;  // scale: what a KKT residual is measured against
+    const BlockSet* blocks = nullptr;  // null where every coordinate is alone
 };
 
 template <class Columns>
@@ -61,7 +77,44 @@ struct Model {
             const double w = A.w[i] + step * d[i];
             total += A.l1[i] * std::abs(w) + 0.5 * A.l2[i] * w * w;
         }
+        for (size_t g = 0; A.blocks != nullptr && g < A.blocks->count(); ++g)
+            if (A.blocks->tau[g] > 0.0) total += A.blocks->tau[g] * length_of(weights(g, step));
         return total;
+    }
+
+    // The weights of a block after a part of the step, in the units of its norm; its gradient and its l1 in these.
+    Numbers weights(size_t g, double step) const {
+        return of_block(g, [&](size_t i) { return (A.w[i] + step * d[i]) * A.blocks->unit[i]; });
+    }
+    Numbers slopes(size_t g) const {
+        return of_block(g, [&](size_t i) { return this->g[i] / A.blocks->unit[i]; });
+    }
+    Numbers l1_of(size_t g) const {
+        return of_block(g, [&](size_t i) { return A.l1[i] / A.blocks->unit[i]; });
+    }
+    template <class Value>
+    Numbers of_block(size_t g, Value value) const {
+        Numbers out;
+        for (size_t r = A.blocks->start[g]; r < A.blocks->start[g + 1]; ++r) out.push_back(value(A.blocks->member[r]));
+        return out;
+    }
+
+    // Coordinates that are not 0, or will not stay 0; of a block either all or none. In order.
+    void list_active(Places& active) const {
+        active.clear();
+        if (A.blocks == nullptr) {
+            for (size_t i = 0; i < A.size; ++i)
+                if (A.w[i] != 0.0 || std::abs(g[i]) > A.l1[i]) active.push_back(i);
+            return;
+        }
+        for (size_t block = 0; block < A.blocks->count(); ++block) {
+            const size_t* members = A.blocks->members(block);
+            const auto there = [&](size_t i) { return A.w[i] != 0.0; };
+            if (std::any_of(members, members + A.blocks->size(block), there) ||
+                soft_length(slopes(block), l1_of(block)) > A.blocks->tau[block])
+                active.insert(active.end(), members, members + A.blocks->size(block));
+        }
+        std::sort(active.begin(), active.end());
     }
 
     // out = s U_l, the gradient of the loss in the scores of class l.
@@ -81,8 +134,12 @@ struct Model {
             if (D.intercept) worst = std::max(worst, std::abs(gb[l]) / D.measure);
             for (size_t i = first[l]; i < first[l + 1]; ++i) {
                 g[i] = X.dot(A.feature[i], v.data()) + A.l2[i] * A.w[i];
-                worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
+                if (A.blocks == nullptr) worst = std::max(worst, kkt(A.w[i], g[i], A.l1[i]) / A.scale[i]);
             }
+        }
+        for (size_t block = 0; A.blocks != nullptr && block < A.blocks->count(); ++block) {
+            const double off = block_kkt(weights(block, 0.0), slopes(block), l1_of(block), A.blocks->tau[block]);
+            worst = std::max(worst, off / A.scale[*A.blocks->members(block)]);
         }
         rounding = worst <= NEAR ? rounding_of_products() : 0.0;
         return worst;
@@ -143,6 +200,8 @@ private:
     std::vector<double> v;
     std::vector<double> length;  // of each column, sqrt(sum s x^2)
 
+    double unit(size_t i) const { return A.blocks == nullptr ? 1.0 : A.blocks->unit[i]; }
+
     // What rounding leaves of a KKT residual: that of a product of residuals and a column.
     double rounding_of_products() {
         if (length.empty())
@@ -151,7 +210,7 @@ private:
         for (size_t l = 0; l < k; ++l) {
             const double square = spread(&U[l * n], 0.0, D.s, n);
             for (size_t i = first[l]; i < first[l + 1]; ++i)
-                most = std::max(most, EPSILON * std::sqrt(square) * length[i] / A.scale[i]);
+                most = std::max(most, EPSILON * std::sqrt(square) * length[i] / A.scale[i] / unit(i));
         }
         return most;
     }

@@ -1,5 +1,6 @@
 // Proximal Newton steps for a penalised multinomial (or Gaussian) posterior on a working set of coordinates.
 #pragma once
+#include "block_sweeps.hpp"
 #include "gram.hpp"
 #include "sweeps.hpp"
 
@@ -17,7 +18,7 @@ public:
     Newton(const Columns& columns, const Samples& samples, const WorkingSet& set, double* b, double* F, Hessian& kept,
            std::function<void()> poll)
         : M(columns, samples, set), b(b), F(F), kept(kept), poll(std::move(poll)), n(samples.n), k(samples.k),
-          sweeps(M), gram(M, kept), trial_P(n * k), trial_U(n * k), step_F(n * k), trial_F(n * k) {}
+          sweeps(M), block_sweeps(M), gram(M, kept), trial_P(n * k), trial_U(n * k), step_F(n * k), trial_F(n * k) {}
 
     Newton(const Newton&) = delete;  // its parts refer to each other
 
@@ -55,6 +56,7 @@ private:
     std::function<void()> poll;
     const size_t n, k;
     Sweeps<Columns> sweeps;
+    BlockSweeps<Columns> block_sweeps;  // where the working set has blocks
     Gram<Columns> gram;
     std::vector<double> trial_P, trial_U, step_F, trial_F;
 
@@ -85,7 +87,8 @@ private:
         } else {
             M.curvature_weights(M.P, cautious);
             const int most = static_cast<int>(std::min<double>(worth, Sweeps<Columns>::MAX_SWEEPS));
-            kept.sweeps = sweeps.run(std::max(FORCING * out.violation, least), most, poll);
+            const double enough = std::max(FORCING * out.violation, least);
+            kept.sweeps = M.A.blocks == nullptr ? sweeps.run(enough, most, poll) : block_sweeps.run(enough, most, poll);
             out.sweeps += kept.sweeps;
         }
         M.scores_of_step(step_F);

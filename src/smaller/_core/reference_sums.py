@@ -105,7 +105,8 @@ def judge(W, G, l1, l2, scale, residuals):
     residuals[:] = kkt(W, G + l2 * W, l1) / scale
     over = (np.abs(G) > l1) & ((l1 > 0) | (l2 > 0))
     ratio = np.divide(l1, np.abs(G), where=over, out=np.ones_like(G))
-    penalty = float((l1 * np.abs(W) + l2 * W * W / 2).sum())
+    there = W != 0  # elsewhere l1 may be infinite
+    penalty = float((l1[there] * np.abs(W[there]) + l2[there] * W[there] ** 2 / 2).sum())
     return penalty, float(ratio.min(initial=1.0)), float(ratio[l2 == 0].min(initial=1.0))
 
 
@@ -116,7 +117,7 @@ def pull(X, R, G):
 
 def kkt(w, g, l1):
     """Distance of -g to the subdifferential of l1 |w|."""
-    return np.where(w != 0, np.abs(g + l1 * np.sign(w)), np.maximum(np.abs(g) - l1, 0.0))
+    return np.where(w != 0, np.abs(g + np.copysign(l1, w)), np.maximum(np.abs(g) - l1, 0.0))
 
 
 def distances(X, Zt, D):

@@ -5,9 +5,8 @@
 #include <chrono>
 
 #include "certificate.hpp"
-#include "gradient_bounds.hpp"
-#include "matrix.hpp"
 #include "newton.hpp"
+#include "pressing.hpp"
 #include "rule.hpp"
 
 namespace smaller {
@@ -21,15 +20,15 @@ public:
     Rounds(const Matrix& matrix, const Samples& samples, const double* offset, const Penalty& penalty,
            const Start& start, const std::uint8_t* leads, double negligible, const Rule& rule,
            std::function<void()> poll)
-        : X(matrix), D(samples), offset(offset), prior(penalty), at(start), leads(leads), rule(rule),
-          poll(std::move(poll)), n(samples.n), k(samples.k), inner(matrix.d * k),
-          size((matrix.d + samples.intercept) * k),
-          total_s(sum(samples.s, n)), R(n * k), certificate(samples, offset, negligible), bounds(n, k) {
-        for (size_t t = 0; t < inner; ++t) {
+        : X(matrix), D(samples), offset(offset), prior(penalty), at(start), rule(rule), poll(std::move(poll)),
+          n(samples.n), k(samples.k), inner(matrix.d * k), size((matrix.d + samples.intercept) * k),
+          total_s(sum(samples.s, n)), R(n * k), certificate(samples, offset, negligible),
+          pressing(X, prior, leads, samples.n) {
+        for (size_t t = 0; t < inner; ++t)
             if (at.W[t] != 0.0) support.push_back(t);
-            if (prior.unit[t] == 0.0) unsparse.push_back(t);
-        }
     }
+
+    Rounds(const Rounds&) = delete;  // its parts refer to each other
 
     // From strength to strength: where they decrease, screened by the sequential strong rule of Tibshirani et al.
     // (2012) and each begun where the last two point; the last is polished. The first is screened as the rule says.
@@ -38,7 +37,7 @@ public:
             return i == 0 ? rule.screen : lams[i - 1] > lams[i] ? 2.0 - lams[i - 1] / lams[i] : 1.0;
         };
         if (count > 1 && Matrix::BY_COLUMNS) {
-            bounds.measure(X.lengths(D.intercept, std::vector<double>(n, 1.0).data(), static_cast<double>(n)));
+            pressing.begin_path(D.intercept);
             hessian.future = SERVES;
         }
         bool known = at.known;
@@ -48,10 +47,10 @@ public:
             ahead = i > 1 && screen < 1.0 ? (lams[i - 1] - lams[i]) / (lams[i - 2] - lams[i - 1]) : 0.0;
             if (!(ahead <= FARTHEST)) ahead = 0.0;  // steps too unequal, or none before
             last_one = i + 1 == count;
-            exact = last_one ? 1.0 : std::clamp(screen_at(i + 1) * lams[i + 1] / lams[i], 0.0, 1.0);
+            pressing.exact = last_one ? 1.0 : std::clamp(screen_at(i + 1) * lams[i + 1] / lams[i], 0.0, 1.0);
             if (i == 0) {
-                exact = std::clamp(screen, 0.0, exact);
-                if (known) compare_every();
+                pressing.exact = std::clamp(screen, 0.0, pressing.exact);
+                if (known) pressing.compare_every(at.G);
             }
             const size_t noted = account.history.size();
             begins.push_back(account.places.size());
@@ -83,18 +82,17 @@ private:
     const double* offset;
     Penalty prior;
     const Start at;
-    const std::uint8_t* leads;
     const Rule rule;
     std::function<void()> poll;
     const size_t n, k, inner, size;
     const double total_s;
     std::vector<double> R;
-    // Places of weights: not 0; |G| above `exact` times l1; without L1 penalty; G known already at the new scores.
-    Places support, near, unsparse, fresh;
-    double exact = 1.0, ahead = 0.0;
+    // Places of weights: not 0; G known already at the new scores.
+    Places support, fresh;
+    double ahead = 0.0;
     bool last_one = true;
     Certificate certificate;
-    GradientBounds bounds;
+    Pressing<Matrix> pressing;
     std::vector<double> spans;  // weighted lengths of columns; negative where not measured yet
     Hessian hessian;
     Places chosen, previous;
@@ -176,7 +174,7 @@ private:
         return spans[j];
     }
 
-    Point point() const { return {X.d, at.W, at.F, at.G, near, support, unsparse}; }
+    Point point() const { return {X.d, at.W, at.F, at.G, pressing.near, support, pressing.unsparse}; }
 
     // Everything the objective says at (W, F).
     void look(bool known) {
@@ -196,52 +194,9 @@ private:
         }
         for (size_t l = 0; l < k && fitted; ++l) add(&R[l * n], D.s, 0.0, -left[l] / total_s, n);
         const bool centred = fitted == D.intercept;
-        if (last_one || !centred || !pull_some()) pull_every(centred);
+        if (last_one || !centred || !pressing.pull_some(R, support, fresh, at.G)) pressing.pull_every(R, centred, at.G);
         for (size_t l = 0; l < k && D.intercept; ++l) at.G[inner + l] = left[l];
         fresh.clear();
-    }
-
-    void pull_every(bool centred) {
-        X.pull(R.data(), k, at.G);
-        compare_every();
-        if (bounds.measured()) bounds.renew(at.G, R, centred);
-    }
-
-    void compare_every() {
-        near.clear();
-        for (size_t t = 0; t < inner; ++t)
-            if (std::abs(at.G[t]) > exact * prior.l1(t) && prior.unit[t] > 0.0) near.push_back(t);
-    }
-
-    // Only what may exceed `exact` times its l1 is computed again. False where that is no gain.
-    bool pull_some() {
-        if constexpr (Matrix::BY_COLUMNS) {
-            if (!bounds.measured() || !bounds.advance(R)) return false;
-            for (const auto* part : {&support, &unsparse})
-                for (const size_t t : *part) bounds.must_be_computed(t);
-            for (const size_t t : fresh) bounds.is_computed_already(t);
-            near.clear();
-            const auto found = [&](size_t t) {
-                bounds.learn(t, at.G[t]);
-                if (std::abs(at.G[t]) > exact * prior.l1(t) && prior.unit[t] > 0.0) near.push_back(t);
-            };
-            Places some;
-            std::vector<double> products;
-            size_t total = 0;
-            for (size_t l = 0; l < k; ++l) {
-                bounds.exceeding(l, exact * prior.lam, prior.unit, some);
-                if (k > 1 && 2 * (total += some.size()) > inner) return false;
-                products.resize(some.size());
-                X.pull(some, &R[l * n], products.data());
-                for (size_t c = 0; c < some.size(); ++c) {
-                    at.G[some[c] * k + l] = products[c];
-                    found(some[c] * k + l);
-                }
-            }
-            for (const size_t t : fresh) found(t);
-            return true;
-        }
-        return false;
     }
 
     // Weights without any penalty at their best, where a certificate can be read.
@@ -252,7 +207,7 @@ private:
             const double before = certificate.free_violation(point(), prior);
             if (!(before > enough)) return;
             if (round == 0)
-                for (const size_t t : unsparse)
+                for (const size_t t : pressing.unsparse)
                     if (prior.free(t)) free.push_back(t % k * X.d + t / k);
             std::sort(free.begin(), free.end());
             solve(free, free.empty() ? 0.1 * before : std::min(0.1 * before, enough), false);
@@ -262,31 +217,23 @@ private:
         }
     }
 
-    // The working set, class by class: non-zero weights, those without L1 penalty, the worst violators, and what
-    // exceeds the screen. Says whether it has nothing that the last one did not have.
+    // The working set, class by class: non-zero weights, those without a penalty that makes zeros, the worst violators,
+    // and what exceeds the screen; of a group all weights. Says whether it has nothing that the last one did not have.
     bool choose(double screen) {
-        Places entering;
         const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates exceeds a screen as well
-        for (const size_t t : near)
-            if (std::abs(at.G[t]) > least * prior.l1(t) && at.W[t] == 0.0 && may_enter(t)) entering.push_back(t);
-        const size_t room = std::max(rule.room, 2 * support.size());
-        if (least == 1.0 && entering.size() > room) {
-            const auto worse = [&](size_t a, size_t b) {
-                return std::abs(at.G[a]) * prior.unit[b] > std::abs(at.G[b]) * prior.unit[a];
-            };
-            std::nth_element(entering.begin(), entering.begin() + room, entering.end(), worse);
-            entering.resize(room);
-        }
+        Places entering = pressing.entering(at.W, at.G, least, std::max(rule.room, 2 * support.size()));
         previous.swap(chosen);
         chosen.clear();
-        for (const auto* part : {&support, &entering, &unsparse})
-            for (const size_t t : *part) chosen.push_back(t % k * X.d + t / k);
+        const auto take = [&](size_t t) { chosen.push_back(t % k * X.d + t / k); };
+        for (const auto* part : {&support, &entering, &pressing.unsparse})
+            for (const size_t t : *part) take(t);
+        Places groups;
+        prior.list_groups({&support}, groups);
+        for (const size_t g : groups) prior.each_place(g, take);
         std::sort(chosen.begin(), chosen.end());
         chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
         return std::includes(previous.begin(), previous.end(), chosen.begin(), chosen.end());
     }
-
-    bool may_enter(size_t t) const { return leads == nullptr || leads[t / k]; }
 
     // The weights of a strength, for the account and for the extrapolation to later strengths.
     void keep_weights() {
@@ -343,7 +290,10 @@ private:
         std::vector<double> b(k, 0.0);
         if (D.intercept) std::copy_n(at.W + inner, k, b.data());
         Hessian own;
-        const WorkingSet working{a, feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data()};
+        BlockSet blocks;
+        if (prior.groups != nullptr) blocks = blocks_of(places);
+        const WorkingSet working{a, feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data(),
+                                 blocks.count() > 0 ? &blocks : nullptr};
         Newton<Columns> newton(packed.columns, D, working, b.data(), at.F, shared_hessian ? hessian : own, poll);
         const Outcome out = newton.run(target, STEPS_PER_PASS);
         for (size_t c = 0; c < a; ++c) at.W[places[c]] = w[c];
@@ -353,6 +303,25 @@ private:
         for (size_t c = 0; c < a && same && out.current; ++c) {
             at.G[places[c]] = newton.slopes()[c] - l2[c] * w[c];
             fresh.push_back(places[c]);
+        }
+        return out;
+    }
+
+    // The groups of a working set, and each weight that is in none.
+    BlockSet blocks_of(const Places& places) const {
+        BlockSet out;
+        std::vector<std::pair<size_t, size_t>> grouped;
+        for (size_t c = 0; c < places.size(); ++c) {
+            out.unit.push_back(prior.grouped(places[c]) ? prior.groups->unit[places[c] / k] : 1.0);
+            if (prior.grouped(places[c])) grouped.emplace_back(prior.group_of(places[c]), c);
+            else out.append({c}, 0.0);
+        }
+        std::sort(grouped.begin(), grouped.end());
+        for (size_t from = 0, to; from < grouped.size(); from = to) {
+            Places members;
+            for (to = from; to < grouped.size() && grouped[to].first == grouped[from].first; ++to)
+                members.push_back(grouped[to].second);
+            out.append(members, prior.tau(grouped[from].first));
         }
         return out;
     }
@@ -368,7 +337,7 @@ private:
     // Small problems are solved to rounding, which costs next to nothing; true if that made the point better.
     bool polish() {
         if (violation() <= POLISHED || support.size() * support.size() * n > POLISH_WORK) return false;
-        const Places support_before = support, near_before = near;
+        const Places support_before = support, near_before = pressing.near;
         const std::vector<double> W(at.W, at.W + size), F(at.F, at.F + n * k), G(at.G, at.G + size);
         const double before = gap();
         choose(1.0);
@@ -380,7 +349,7 @@ private:
         std::copy(F.begin(), F.end(), at.F);
         std::copy(G.begin(), G.end(), at.G);
         support = support_before;
-        near = near_before;
+        pressing.near = near_before;
         look(true);
         return false;
     }

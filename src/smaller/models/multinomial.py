@@ -26,6 +26,7 @@ from ..solvers.ridge_evidence import most_evident_ridge
 from .base import NON_NEGATIVE, Given
 from .classification import ClassificationModel
 from .dask_sample import dask_sample
+from .grouping import Grouped
 from .predicting import note_inputs
 from .selector import Selector
 from .targets import penalty_factors, split_whole
@@ -76,8 +77,15 @@ class MultinomialModel(ClassificationModel):
         l1, l2 = self._strengths()
         factor = self.penalty_factor
         factor = None if factor is None else penalty_factors(factor, sample.design.d, sample.k)
-        prior = ElasticNet(l1, l2, factor, sample.scale if self.standardize else None)
+        prior = self._prior(sample, l1, l2, factor, sample.scale if self.standardize else None)
         return Problem(sample, Multinomial(reference=sample.k < len(sample.classes)), prior)
+
+    def _prior(self, sample: Sample, l1: float, l2: float, factor: np.ndarray | None, scale) -> ElasticNet:
+        if factor is not None and np.isinf(factor).any():
+            raise ValueError(
+                f"{type(self).__name__} takes no infinite penalty_factor; drop the columns from X instead."
+            )
+        return ElasticNet(l1, l2, factor, scale)
 
     def _strengths(self) -> tuple[float, float]:
         raise NotImplementedError
@@ -100,7 +108,9 @@ class MultinomialModel(ClassificationModel):
         coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
         if coef.shape[1] != objective.design.d:
             return begin(objective)
-        return warm(objective, np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy())
+        last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
+        last[np.isinf(objective.l1)] = 0.0
+        return warm(objective, last)
 
     def _unfinished(self, problem: Problem) -> Any:
         if not problem.objective.reached:
@@ -132,7 +142,7 @@ class MultinomialModel(ClassificationModel):
 
     def _warn_if_empty(self, problem: Problem) -> None:
         objective = problem.objective
-        if objective.design.d and not len(self.support_) and objective.l1.any():
+        if objective.design.d and not len(self.support_) and objective.sparse:
             plain = objective.design.intercept and objective.offset is None
             predicts = "only the intercept predicts (the class frequencies)"
             self._warn_of_empty(objective, predicts if plain else "no input has a non-zero weight")
@@ -146,8 +156,20 @@ class MultinomialModel(ClassificationModel):
         )
 
 
-class SparseMultinomialModel(Selector, MultinomialModel):
-    """What SMLR and SMLRCV share."""
+class SparseMultinomialModel(Grouped, Selector, MultinomialModel):
+    """What SMLR, SMLRCV and SBMLR share."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **MultinomialModel._parameter_constraints,
+        **Grouped._group_constraints,
+    }
+
+    def _prior(self, sample: Sample, l1: float, l2: float, factor: np.ndarray | None, scale) -> ElasticNet:
+        return self._group_prior(sample, l1, l2, factor, scale)
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)
+        self._adopt_groups(problem, solution)
 
 
 class SMLR(SparseMultinomialModel):
@@ -158,7 +180,11 @@ class SMLR(SparseMultinomialModel):
         sum_i s_i [ log sum_c exp F_ic - F_i,y(i) ] + lam sum_jl c_jl |W_jl| + l2/2 sum_jl c_jl W_jl^2,   F = Phi W + b,
 
     the negative log posterior of Krishnapuram et al. (2005), eqs. (2)-(3), summed over samples, in nats. It is convex;
-    the fit ends with a certificate that bounds how far it is from the optimum.
+    the fit ends with a certificate that bounds how far it is from the optimum. With ``groups`` the second term is ::
+
+        lam [ (1 - l1_share) sum_g c_g ||W_g||_2 + l1_share sum_jl c_jl |W_jl| ],
+
+    W_g all weights of the columns of group g, which are zero together: the group lasso, or the sparse-group lasso.
 
     Parameters
     ----------
@@ -174,7 +200,7 @@ class SMLR(SparseMultinomialModel):
     l2 : float, default=0.0
         Strength of a ridge term beside the L1 term (elastic net).
     penalty_factor : array-like of shape (n_columns,) or (n_rows_of_weights, n_columns), default=None
-        Multiplies the penalty of each weight; 0 leaves it unpenalised.
+        Multiplies the penalty of each weight; 0 leaves it unpenalised, infinity leaves a column out.
     class_weight : dict or "balanced", default=None
         Multiplies the sample weights of each class.
     fit_intercept : bool, default=True
@@ -189,6 +215,17 @@ class SMLR(SparseMultinomialModel):
     random_state : int, RandomState instance or None, default=None
         Seed of the visiting schedule of the component-wise solver, None being always the same one; the optimum does
         not depend on it.
+    groups : None, "features" or array-like of shape (n_columns,), default=None
+        Columns whose weights, in all classes, enter or leave the model together: "features" makes each column a group,
+        labels make groups of the columns with the same label. With ``standardize`` the norm of a group is that of its
+        weights in units of the standard deviations. (Labels of *samples*, for cross-validation, go to
+        ``SMLRCV.fit(..., groups=)``.)
+    l1_share : float, default=0.0
+        Share of the L1 penalty beside the norms of groups, which then have zeros inside (sparse-group lasso); 1 is the
+        L1 penalty alone.
+    group_factor : array-like or dict, default=None
+        c_g of labelled groups, in the order of the sorted labels or by label; by default the square root of their
+        number of columns. 0 leaves the norm of a group out. For ``groups="features"`` it is ``penalty_factor``.
 
     Attributes
     ----------
@@ -197,6 +234,8 @@ class SMLR(SparseMultinomialModel):
     classes_ : ndarray
     support_ : ndarray
         Columns of the basis with a non-zero weight.
+    group_support_ : ndarray
+        With labelled groups, the labels of those with a non-zero weight.
     relevance_vectors_ : ndarray or sparse array
         On a kernel basis, the centres with a non-zero weight.
     dual_gap_ : float
@@ -223,7 +262,7 @@ class SMLR(SparseMultinomialModel):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **MultinomialModel._parameter_constraints,
+        **SparseMultinomialModel._parameter_constraints,
         "lam": [NON_NEGATIVE],
         "l2": [NON_NEGATIVE],
     }
@@ -244,6 +283,9 @@ class SMLR(SparseMultinomialModel):
         max_iter=None,
         warm_start=False,
         random_state=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
     ):
         self.lam = lam
         self.basis = basis
@@ -258,6 +300,9 @@ class SMLR(SparseMultinomialModel):
         self.max_iter = max_iter
         self.warm_start = warm_start
         self.random_state = random_state
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
 
     def _strengths(self) -> tuple[float, float]:
         return self.lam, self.l2

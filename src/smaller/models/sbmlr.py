@@ -11,10 +11,11 @@ from ..errors import EmptyModelWarning, Status, choose, warn
 from ..objective.posterior import Posterior
 from ..objective.problem import Problem
 from ..solvers import Solution, null_point
+from ..solvers.group_evidence import group_evidence
 from ..solvers.l1.integrated import MARGINAL, size
 from ..solvers.ridge_evidence import marginal_evidence
 from .base import COUNT, without
-from .multinomial import MultinomialModel, SparseMultinomialModel
+from .multinomial import SparseMultinomialModel
 
 FIRST_START = 0.01  # of the largest useful strength, as in the paper's experiments
 FURTHER_STARTS = (0.3, 1e-4)
@@ -77,7 +78,7 @@ class SBMLR(SparseMultinomialModel):
 
     _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.JUMP}
     _parameter_constraints: ClassVar[dict] = {
-        **without(MultinomialModel._parameter_constraints, "warm_start", "random_state"),
+        **without(SparseMultinomialModel._parameter_constraints, "warm_start", "random_state"),
         "solver": [StrOptions(set(MARGINAL))],
         "n_init": [COUNT],
         "curvature": [StrOptions({"likelihood", "posterior"})],
@@ -97,6 +98,9 @@ class SBMLR(SparseMultinomialModel):
         curvature="likelihood",
         tol=1e-6,
         max_iter=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
     ):
         self.basis = basis
         self.parametrization = parametrization
@@ -109,6 +113,9 @@ class SBMLR(SparseMultinomialModel):
         self.curvature = curvature
         self.tol = tol
         self.max_iter = max_iter
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
 
     def _strengths(self) -> tuple[float, float]:
         return 1.0, 0.0
@@ -123,12 +130,21 @@ class SBMLR(SparseMultinomialModel):
             choose("With Dask input, solver", self.solver, ["fixed-point"])
         fits = [solver(objective, null.W, self.tol, self.max_iter or iterations, lam) for lam in starts]
         kept = [fit for fit in fits if size(objective, fit.weights).N]
-        if all(fit.status is Status.JUMP for fit in kept):  # only the empty model is a fixed point
+        # No fixed point but the empty model, if that is better. Groups leave continuously: their jump is a good end.
+        if all(fit.status is Status.JUMP for fit in kept) and (objective.blocks is None or not kept):
             kept.append(solver(objective, null.W, self.tol, 1, 2 * largest))
-        whole = self.curvature == "posterior"
-        evidences = [marginal_evidence(objective, fit.weights, fit.scores, whole) for fit in kept]
+        evidences = [self._evidence(objective, fit) for fit in kept]
         best = int(np.argmax(evidences))
         return kept[best]._replace(extra={**kept[best].extra, "evidence": evidences[best]})
+
+    def _evidence(self, objective: Posterior, fit: Solution) -> float:
+        """Of a fit; the density of a sparse group has no closed form, and then there is none."""
+        whole = self.curvature == "posterior"
+        if objective.blocks is None:
+            return marginal_evidence(objective, fit.weights, fit.scores, whole)
+        if getattr(objective.prior, "l1_share", 0.0):
+            return np.nan
+        return group_evidence(objective, fit.weights, fit.scores, fit.extra["lam"] if whole else None)
 
     def _warn_of_empty(self, objective: Posterior, predicts: str) -> None:
         warn(

@@ -70,10 +70,15 @@ def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: 
 
 
 def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
-    """Factors of shape (d,) or (d, k); the user's rows are classes."""
+    """Factors of shape (d,) or (d, k), infinite for columns that are left out; the user's rows are classes."""
     if penalty_factor is None:
         return None
-    factor = check_array(penalty_factor, ensure_2d=False, dtype=np.float64, input_name="penalty_factor")
+    name = "penalty_factor"
+    factor = check_array(penalty_factor, ensure_2d=False, dtype=np.float64, ensure_all_finite=False, input_name=name)
+    if np.isnan(factor).any():
+        raise ValueError(
+            "penalty_factor has NaN; give 1 where nothing is known, 0 to free a weight, inf to leave it out."
+        )
     if factor.shape not in ((d,), (k, d)):
         raise ValueError(
             f"penalty_factor must have shape ({d},), one for each basis column, or ({k}, {d}), one for each weight; "
@@ -81,6 +86,8 @@ def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
         )
     if (factor < 0).any():
         raise ValueError(f"penalty_factor must not be negative; the smallest is {factor.min()}.")
+    if factor.ndim == 2 and (np.isinf(factor).any(axis=0) != np.isinf(factor).all(axis=0)).any():
+        raise ValueError("penalty_factor=inf leaves a column out: it must be inf for all rows of that column, or none.")
     return factor if factor.ndim == 1 else np.ascontiguousarray(factor.T)
 
 
@@ -169,9 +176,10 @@ def split_sparsely(
     solution, row = solution[begins], row[begins]
     gains = np.zeros(len(counts))
     if k == m:
-        l1, before = lams[solution, None] * objective.l1[row], coefs
-        coefs = canonical(coefs, l1, objective.l2[row], len(coefs))
-        np.add.at(gains, solution, (l1 * (np.abs(before) - np.abs(coefs))).sum(axis=1))
+        alone, before = objective.ungrouped[row], coefs.copy()  # the norm of a group settles its shift
+        l1 = lams[solution[alone], None] * objective.l1[row[alone]]
+        coefs[alone] = canonical(coefs[alone], l1, objective.l2[row[alone]], len(l1))
+        np.add.at(gains, solution[alone], (l1 * (np.abs(before[alone]) - np.abs(coefs[alone]))).sum(axis=1))
         intercepts -= intercepts.mean(axis=1, keepdims=True)
     if k == m - 1 and m > 2:
         coefs, intercepts = (np.column_stack([V, np.zeros(len(V))]) for V in (coefs, intercepts))

@@ -1,61 +1,27 @@
 """The objective: likelihood x prior on a design, callable at any point, with its own certificate.
 
-F(W) = sum_i s_i loss(Phi_i W + offset_i, Y_i) + sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ], summed, in nats, is that
-of convex priors; :class:`MixturePosterior` that of scale mixtures, on the weights that survive.
+F(W) = sum_i s_i loss(Phi_i W + offset_i, Y_i) + sum_jl [ l1_jl |W_jl| + l2_jl W_jl^2 / 2 ] + sum_g tau_g ||W_g||,
+summed, in nats, is that of convex priors; :class:`MixturePosterior` that of scale mixtures, on weights that survive.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..design import Design, Moments, host
 from ..likelihoods import Gaussian, Multinomial
-from ..priors import ElasticNet
+from ..priors import ElasticNet, RowGroups
 from .curvature import hessian
 from .memory_rows import MemoryRows
+from .point import Fit, Point, Verdict
 from .sample import Sample
 
-
-class Point(NamedTuple):
-    """The objective at one W: scores, means, gradient of its smooth part, value and certificate."""
-
-    W: np.ndarray
-    F: np.ndarray
-    P: np.ndarray
-    G: np.ndarray
-    residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
-    value: float
-    gap: float  # relative duality gap; inf where the free columns are not fitted exactly
-    fresh: bool = False  # whether the scores were computed from W itself, not added up step by step
-    active: np.ndarray | None = None  # the weights whose Hessian came along, for rows that lie elsewhere
-
-    @property
-    def violation(self) -> float:
-        """The largest KKT residual."""
-        return float(self.residuals.max(initial=0.0))
-
-
-class Fit(NamedTuple):
-    """The likelihood at some scores, which no prior changes."""
-
-    F: np.ndarray
-    P: np.ndarray
-    U: np.ndarray  # gradient of a row's loss in its scores
-    G: np.ndarray  # gradient of the loss in the weights
-    loss: float
-
-
-class Verdict(NamedTuple):
-    """The parts of a certificate that depend on weights and the gradient of the loss in them."""
-
-    residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
-    penalty: float
-    shrinkages: tuple[float, ...]  # by which the gradient becomes feasible: everywhere, and where there is no ridge
+__all__ = ["Fit", "Point", "Posterior", "Verdict"]
 
 
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
@@ -70,7 +36,7 @@ NEGLIGIBLE = 1e-12
 
 
 class Posterior(MemoryRows):
-    """Negative log posterior of Type I models: a convex likelihood with a separable convex prior.
+    """Negative log posterior of Type I models: a convex likelihood with a convex prior, separable but for its groups.
 
     Parameters
     ----------
@@ -110,6 +76,7 @@ class Posterior(MemoryRows):
         self.total, self.k, self.passes = sample.total, sample.k, 0
         self.shape = self.design.d + int(self.design.intercept), self.k  # of W
         self.l1, self.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
+        self.blocks: RowGroups | None = prior.blocks(self.design.d, self.k)
 
     def with_prior(self, prior: ElasticNet) -> Any:
         """The same sample under another prior."""
@@ -118,13 +85,26 @@ class Posterior(MemoryRows):
     @cached_property
     def free(self) -> np.ndarray:
         """Which weights carry no penalty at all, (m, k)."""
-        return (self.l1 == 0) & (self.l2 == 0)
+        return (self.l1 == 0) & (self.l2 == 0) & self.ungrouped[:, None]
+
+    @cached_property
+    def ungrouped(self) -> np.ndarray:
+        """Which rows of W are in no group under a norm, (m,)."""
+        out = np.ones(self.shape[0], dtype=bool)
+        if self.blocks is not None:
+            out[self.blocks.rows] = False
+        return out
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the prior can make a weight exactly 0."""
+        return self.blocks is not None or bool(self.l1.any())
 
     @property
     def leaders(self) -> np.ndarray | None:
         """Mask (d,) of the first column in each set of columns that are equal up to a factor; None: all columns."""
         factor = self.prior.factor
-        if self.prior.l2 or (factor is not None and factor.ndim > 1):
+        if self.prior.l2 or self.blocks is not None or (factor is not None and factor.ndim > 1):
             return None
         return self.design.leaders(factor, self.prior.scale)
 
@@ -136,6 +116,19 @@ class Posterior(MemoryRows):
             Y=self.Y, s=self.s if noise == 1 else self.s / noise, offset=self.offset, family=self.likelihood.family,
             intercept=self.design.intercept, measure=float(self.total / np.sqrt(noise)),
             negligible=float(NEGLIGIBLE * self.total),
+        )  # fmt: skip
+
+    @property
+    def penalty_arrays(self) -> Any:
+        """L1, ridge and groups as the compiled solver takes them."""
+        leaders, blocks = self.leaders, self.blocks
+        groups = None if blocks is None else _core.Groups(
+            start=blocks.starts.astype(np.int64), column=blocks.order.astype(np.int64), of=blocks.labels,
+            tau=blocks.tau, unit=np.ascontiguousarray(blocks.unit, dtype=np.float64),
+        )  # fmt: skip
+        return _core.Penalty(
+            l1=self.l1, l2=self.l2 if self.ridged else None, scale=self.scale,
+            leads=None if leaders is None else leaders.view(np.uint8), groups=groups,
         )  # fmt: skip
 
     @cached_property
@@ -155,8 +148,15 @@ class Posterior(MemoryRows):
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient."""
+        """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient.
+
+        In a group it is the strength of its norm and its largest l1.
+        """
         d = self.design.d
+        if self.blocks is not None:
+            scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
+            scale[self.blocks.rows] = self.blocks.scale()[self.blocks.rows, None]
+            return np.where(scale > 0, scale, 1.0)
         if self.l1[:d].all():
             scale = self.l1.copy()
             scale[d:] = self.total / np.sqrt(self.likelihood.noise)
@@ -182,13 +182,16 @@ class Posterior(MemoryRows):
 
     def penalty(self, W: np.ndarray) -> float:
         """The prior's part of the objective."""
-        rows = W.any(axis=1)
-        W, l1, l2 = W[rows], self.l1[rows], self.l2[rows]
-        return float((l1 * np.abs(W)).sum() + (l2 * W * W).sum() / 2)
+        rows = W.any(axis=1) & self.ungrouped
+        V, l1, l2 = W[rows], self.l1[rows], self.l2[rows]
+        alone = float((l1 * np.abs(V)).sum() + (l2 * V * V).sum() / 2)
+        return alone if self.blocks is None else alone + self.blocks.penalty(W)
 
     def l1_change(self, W: np.ndarray, moved: np.ndarray) -> float:
         """By how much the part of the penalty that is not smooth changes; few digits cancel in the sum."""
-        return float((self.l1 * (np.abs(moved) - np.abs(W))).sum())
+        change = np.abs(moved) - np.abs(W)
+        moving = change != 0  # columns that are left out have an infinite l1
+        return float((self.l1[moving] * change[moving]).sum())
 
     def pressing(self, G: np.ndarray) -> np.ndarray:
         """|gradient| / l1: from 1 on a weight of 0 leaves it. 0 for weights without an L1 term."""
@@ -217,9 +220,18 @@ class Posterior(MemoryRows):
         """The KKT residuals at W, its penalty and what makes G, the gradient of the loss, feasible for the dual.
 
         A residual is the distance of -(G + l2 W) to the subdifferential of l1 |W|; rho G is feasible if rho |G| <= l1.
+        All weights of a group have the residual of the group.
         """
         W, G, residuals = np.ascontiguousarray(W), np.ascontiguousarray(G), np.empty(self.shape)
-        penalty, shrink, unridged = _core.judge(W, G, self.l1, self.l2, self.scale, residuals)
+        if self.blocks is None:
+            penalty, shrink, unridged = _core.judge(W, G, self.l1, self.l2, self.scale, residuals)
+        else:
+            rows = np.flatnonzero(self.ungrouped)
+            alone = np.empty((len(rows), self.k))
+            arrays = (W[rows], G[rows], self.l1[rows], self.l2[rows], self.scale[rows])
+            both = _core.judge(*arrays, alone), self.blocks.judge(W, G, residuals)
+            residuals[rows] = alone
+            penalty, (shrink, unridged) = both[0][0] + both[1][0], np.minimum(both[0][1:], both[1][1:]).tolist()
         return Verdict(residuals, penalty, (shrink, unridged) if self.ridged else (shrink,))
 
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
@@ -330,12 +342,16 @@ class Posterior(MemoryRows):
         return float(residuals.ravel()[self.free_places].max(initial=0.0))
 
     def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float, known: float) -> float:
-        """-sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals."""
+        """-sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals.
+
+        Of a group the last term is the conjugate of its norm, L1 and ridge terms together.
+        """
         dual = -self.likelihood.conjugate(U, self.Y, self.s, shrink) + shrink * known
         if self.ridged:
-            quadratic = self.l2 > 0
+            quadratic = (self.l2 > 0) & self.ungrouped[:, None]
             excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
             dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
+            dual -= 0.0 if self.blocks is None else self.blocks.excess(G, shrink)
         return dual
 
     def _weighed(self, U: np.ndarray, F: np.ndarray) -> float:
@@ -369,11 +385,13 @@ class Posterior(MemoryRows):
         return float(np.abs(host(self.offset) + b).max(initial=0.0))
 
     def largest_strength(self, point: Point) -> float:
-        """lam_max: the L1 strength from which on every penalised weight is 0, seen from the null model's point."""
-        weight = self.prior.with_strength(1.0).strengths(self.design.d, self.k, int(self.design.intercept))[0]
+        """lam_max: the strength from which on every penalised weight is 0, seen from the null model's point."""
+        unit = self.with_prior(self.prior.with_strength(1.0))
         mass = self.moments.mass[:, None]
-        related = (weight > 0) & (np.abs(point.G) > 1e-13 * mass)  # the rest is rounding
-        return float((np.abs(point.G[related]) / weight[related]).max(initial=0.0))
+        G = np.where(np.abs(point.G) > 1e-13 * mass, point.G, 0.0)  # the rest is rounding
+        related = (unit.l1 > 0) & self.ungrouped[:, None]
+        alone = float((np.abs(G[related]) / unit.l1[related]).max(initial=0.0))
+        return alone if unit.blocks is None else max(alone, float(unit.blocks.dual_norms(G).max()))
 
     def hessian(self, P: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -14,7 +16,7 @@ class ElasticNet:
     l1, l2 : float
         Strengths of the two terms.
     factor : array-like of shape (d,) or (d, k), optional
-        Penalty factors, 1 by default.
+        Penalty factors, 1 by default; 0 frees a weight, infinity keeps it at 0.
     scale : array-like of shape (d,), optional
         Unit of each column: the prior is on the weights of the columns divided by it.
     """
@@ -29,8 +31,15 @@ class ElasticNet:
         c = 1.0 if self.factor is None else self.factor.reshape(d, -1)
         unit = 1.0 if self.scale is None else self.scale.reshape(d, 1)
         l1, l2 = np.zeros((d + free_rows, k)), np.zeros((d + free_rows, k))
-        l1[:d], l2[:d] = self.l1 * c * unit, self.l2 * c * unit**2
+        with np.errstate(invalid="ignore"):
+            l1[:d], l2[:d] = self.l1 * c * unit, self.l2 * c * unit**2
+        excluded = np.isinf(np.broadcast_to(c, (d, k)))
+        l1[:d][excluded], l2[:d][excluded] = np.inf, 0.0
         return l1, l2
+
+    def blocks(self, d: int, k: int) -> Any:
+        """The groups of rows under a norm: here none."""
+        return None
 
     def with_strength(self, lam: float) -> ElasticNet:
         """The same prior with another strength of its L1 term."""

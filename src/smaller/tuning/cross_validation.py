@@ -45,6 +45,8 @@ class SMLRCV(SparseMultinomialModel):
         Folds fitted side by side.
     basis, parametrization, l2, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter
         As in :class:`SMLR`.
+    groups, l1_share, group_factor
+        Of columns, as in :class:`SMLR`.
 
     Attributes
     ----------
@@ -99,6 +101,9 @@ class SMLRCV(SparseMultinomialModel):
         standardize=False,
         tol=1e-6,
         max_iter=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
     ):
         self.lams = lams
         self.eps = eps
@@ -115,6 +120,9 @@ class SMLRCV(SparseMultinomialModel):
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
 
     def _strengths(self) -> tuple[float, float]:
         return 1.0, self.l2
@@ -127,12 +135,18 @@ class SMLRCV(SparseMultinomialModel):
         X, y, sample_weight, offset
             As in :meth:`SMLR.fit`.
         groups : array-like of shape (n_samples,), optional
-            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together.
+            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together. (Groups of
+            columns are a parameter of the model.)
 
         Returns
         -------
         self
         """
+        if groups is not None and np.shape(groups) != np.shape(y)[:1]:
+            raise ValueError(
+                f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
+                f"{np.shape(groups)}. Labels of columns go to the constructor: SMLRCV(groups=...)."
+            )
         return self._fit(Given(X, y, sample_weight, offset, groups))
 
     def _check(self, given: Given) -> Sample:
@@ -143,10 +157,12 @@ class SMLRCV(SparseMultinomialModel):
                 "joblib.parallel_config(backend='dask'))."
             )
         sample = super()._check(given)
-        if self.penalty_factor is not None and hasattr(sample.basis, "center_index_"):
+        labelled = self.groups is not None and not isinstance(self.groups, str)
+        name = "penalty_factor" if self.penalty_factor is not None else "labels of groups" if labelled else None
+        if name is not None and hasattr(sample.basis, "center_index_"):
             raise ValueError(
-                "SMLRCV takes no penalty_factor with a kernel basis: its columns are training samples, and each fold "
-                "has other ones. Leave penalty_factor out, or use SMLR at a strength of your choice."
+                f"SMLRCV takes no {name} with a kernel basis: its columns are training samples, and each fold "
+                f"has other ones. Leave {name} out, or use SMLR at a strength of your choice."
             )
         return sample
 

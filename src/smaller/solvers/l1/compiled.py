@@ -32,21 +32,17 @@ def minimise(
 
     The other arguments are those of :func:`smaller.solvers.l1.newton.newton`.
     """
-    design, leaders = objective.design, objective.leaders
+    design = objective.design
     G = None if F is None else objective.known_gradient(F)
     known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
     W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
-    penalty = _core.Penalty(
-        l1=objective.l1, l2=objective.l2 if objective.ridged else None, scale=objective.scale,
-        leads=None if leaders is None else leaders.view(np.uint8),
-    )  # fmt: skip
     rule = _core.Rule(
         tol=float(tol), max_iter=int(max_iter), screen=float(screen), exact=bool(exact or tol <= POLISH_BELOW),
         room=max(SMALLEST_WORKING_SET, design.few * objective.k),
     )  # fmt: skip
     by_columns = design.stored is not None
     run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    described = objective.samples, penalty, rule, _core.Point(W=W, F=F, G=G, known=known), lams
+    described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
     ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
     status, iterations, sweeps, rows, counts = ends.T

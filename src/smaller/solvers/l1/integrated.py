@@ -50,20 +50,30 @@ class Size(NamedTuple):
 
 
 def size(objective: Posterior, W: np.ndarray) -> Size:
-    """N and S of canonical weights."""
-    penalised = objective.l1 > 0
-    active = W[penalised] != 0
-    factor = objective.l1[penalised] / objective.prior.l1
-    return Size(int(active.sum()), float((factor * np.abs(W[penalised])).sum()))
+    """N and S of canonical weights.
+
+    Under groups the shift that all classes share is fixed by the norms, so that a row of W counts one weight less than
+    there are classes in a symmetric softmax.
+    """
+    active = (W != 0) & ~objective.free
+    if objective.blocks is None:
+        factor = objective.l1[active] / objective.prior.l1
+        return Size(int(active.sum()), float((factor * np.abs(W[active])).sum()))
+    most = objective.k - _is_symmetric(objective)
+    return Size(int(np.minimum(active.sum(axis=1), most).sum()), objective.penalty(W) / objective.prior.l1)
+
+
+def _is_symmetric(objective: Posterior) -> bool:
+    return isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference
 
 
 def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
     """The weights with as few non-zeros as shifts of a row allow."""
-    symmetric = isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference
-    if not symmetric:
+    if not _is_symmetric(objective):
         return W
     d, W = objective.design.d, W.copy()
     kept = np.unique(np.flatnonzero(W != 0) // objective.k)  # rows of zeros stay as they are
+    kept = kept[objective.ungrouped[kept]]  # and those whose shift the norm of a group fixes
     W[kept] = canonical(W[kept], objective.l1[kept], objective.l2[kept], int(np.count_nonzero(kept < d)))
     return W
 
@@ -193,7 +203,11 @@ def _outcome(objective: Posterior, visits: list[Visit], tol: float, settled: flo
         if jump:
             exact = [visit for visit in reversed(visits) if visit.accuracy == tol and visit.N]
             sides = [next((visit for visit in exact if (visit.change > 0) == up), kept) for up in (True, False)]
-            kept = min(sides, key=lambda visit: criterion(objective, visit.lam, visit.solution))
+            # The weights of a group leave continuously, and M of two supports cannot be compared: what left is out.
+            grouped = objective.blocks is not None
+            kept = (
+                sides[1] if grouped else min(sides, key=lambda visit: criterion(objective, visit.lam, visit.solution))
+            )
             status = Status.JUMP if kept.solution.gap <= tol else kept.solution.status
     history = [step for visit in visits for step in visit.solution.history]
     extra = {"lam": kept.lam, "lams": [visit.lam for visit in visits]}

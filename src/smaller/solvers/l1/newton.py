@@ -56,10 +56,14 @@ def newton(
     exact : bool
         Whether small problems are solved to rounding even where tol asks for little.
     """
-    if not objective.remote and not objective.l1.any():
+    if not objective.remote and not objective.sparse:
         return smooth(objective, W, tol, max_iter)
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
+    if objective.blocks is not None:
+        raise ValueError(
+            "Groups of columns need the compiled core and data in memory; install it, or leave groups out."
+        )
     return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
 
 

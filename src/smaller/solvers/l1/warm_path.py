@@ -42,7 +42,7 @@ def solve_path(
     if W is None:
         W = begin(objective.with_prior(objective.prior.with_strength(float(lams[0]))))
     unit = objective.with_prior(objective.prior.with_strength(1.0))
-    sparse = np.min(lams, initial=1.0) > 0 and bool(unit.l1.any())
+    sparse = np.min(lams, initial=1.0) > 0 and unit.sparse
     if _core.COMPILED and solve is newton and unit.design.in_memory and sparse and not is_far(unit):
         return minimise(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
     solve = newton_from if solve is newton else solve

@@ -1,0 +1,181 @@
+// One block of weights under the penalty  sum a |w| + tau ||w||:  its dual norm, the violation of its optimality
+// condition, its conjugate with a ridge, and the minimum of a quadratic model of the block.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "eigen.hpp"
+#include "penalty.hpp"
+
+namespace smaller {
+
+inline double length_of(const Numbers& x) { return std::sqrt(short_dot(x.data(), x.data(), x.size())); }
+
+// ||soft(z, share a)||: a block of zeros is optimal where this is at most tau (for share 1).
+inline double soft_length(const Numbers& z, const Numbers& a, double share = 1.0) {
+    double square = 0.0;
+    for (size_t i = 0; i < z.size(); ++i) {
+        const double rest = soft(z[i], share * a[i]);
+        square += rest * rest;
+    }
+    return std::sqrt(square);
+}
+
+// The smallest t with ||soft(z, t a)|| <= t tau. Entry i counts while t < |z_i| / a_i; with the entries in the order of
+// these, the t at which the first of them count solves a quadratic equation.
+inline double dual_norm(const Numbers& z, const Numbers& a, double tau) {
+    const size_t b = z.size();
+    const double most = std::accumulate(z.begin(), z.end(), 0.0,
+                                        [](double worst, double one) { return std::max(worst, std::abs(one)); });
+    if (!(most > 0.0)) return 0.0;
+    const auto leaves = [&](size_t i) {
+        return a[i] > 0.0 ? std::abs(z[i]) / a[i] / most : std::numeric_limits<double>::infinity();
+    };
+    std::vector<size_t> order(b);
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t i, size_t j) { return leaves(i) > leaves(j); });
+    double A = -tau * tau, B = 0.0, C = 0.0;
+    for (size_t r = 0; r < b; ++r) {
+        const double size = std::abs(z[order[r]]) / most, weight = a[order[r]];
+        A += weight * weight;
+        B += weight * size;
+        C += size * size;
+        const double t = r + 1 < b ? leaves(order[r + 1]) : 0.0;
+        if (std::isfinite(t) && C - 2.0 * t * B + t * t * A >= 0.0) break;
+    }
+    return most * C / (B + std::sqrt(std::max(B * B - A * C, 0.0)));
+}
+
+// The distance of -g to the subdifferential of the penalty at w; g is the gradient of everything smooth.
+inline double block_kkt(const Numbers& w, const Numbers& g, const Numbers& a, double tau) {
+    const double length = length_of(w);
+    if (!(length > 0.0)) return std::max(soft_length(g, a) - tau, 0.0);
+    double square = 0.0;
+    for (size_t i = 0; i < w.size(); ++i) {
+        const double off = kkt(w[i], g[i] + tau / length * w[i], a[i]);
+        square += off * off;
+    }
+    return std::sqrt(square);
+}
+
+// r > 0 with sum z^2 / (q r + tau)^2 = 1, or 0 where ||z|| <= tau. The power -1/2 of the sum is concave and increases,
+// so that Newton's steps rise from below to the root.
+inline double root_of_secular(const Numbers& q, const Numbers& z, double tau) {
+    const double length = length_of(z);
+    double largest = 0.0;
+    for (size_t i = 0; i < q.size(); ++i)
+        if (z[i] != 0.0) largest = std::max(largest, q[i]);
+    if (!(length > tau) || !(largest > 0.0)) return 0.0;
+    double r = (length - tau) / largest;
+    for (int step = 0; step < 100; ++step) {
+        double one = 0.0, two = 0.0;
+        for (size_t i = 0; i < q.size(); ++i) {
+            const double e = q[i] * r + tau, share = z[i] * z[i] / (e * e);
+            one += share;
+            two += q[i] * share / e;
+        }
+        const double more = one * (std::sqrt(one) - 1.0) / two;
+        if (!(more > 1e-15 * r)) break;
+        r += more;
+    }
+    return r;
+}
+
+// sup_w z.w - sum a |w| - tau ||w|| - sum q w^2 / 2, for q > 0.
+inline double block_conjugate(const Numbers& z, const Numbers& a, const Numbers& q, double tau) {
+    Numbers rest(z.size());
+    for (size_t i = 0; i < z.size(); ++i) rest[i] = soft(z[i], a[i]);
+    const double r = root_of_secular(q, rest, tau);
+    double total = 0.0;
+    for (size_t i = 0; i < z.size() && r > 0.0; ++i) {
+        const double w = rest[i] * r / (q[i] * r + tau);
+        total += 0.5 * q[i] * w * w;
+    }
+    return total;
+}
+
+// The minimum over x of  x^T Q x / 2 - v.x + sum a |x| + tau ||x||,  Q (b, b). Without L1 terms it is exact for blocks
+// that are small enough to be decomposed. Otherwise proximal gradient steps from the present x lower it, which is all
+// that sweeps over the blocks need: their end is left to Newton's equations of all non-zero weights.
+class BlockModel {
+public:
+    BlockModel() = default;
+    BlockModel(Numbers matrix, size_t b) : Q(std::move(matrix)), b(b) {
+        if (b <= LARGEST) {
+            decompose(Q, b, values, U);
+            largest = *std::max_element(values.begin(), values.end());
+            return;
+        }
+        for (size_t i = 0; i < b; ++i) {  // no eigenvalue exceeds the largest sum of a row
+            double row = 0.0;
+            for (size_t j = 0; j < b; ++j) row += std::abs(Q[i * b + j]);
+            largest = std::max(largest, row);
+        }
+    }
+
+    bool known() const { return b > 0; }
+
+    // Q x.
+    Numbers times(const Numbers& x) const {
+        Numbers out(b);
+        for (size_t i = 0; i < b; ++i) out[i] = short_dot(&Q[i * b], x.data(), b);
+        return out;
+    }
+
+    // The minimum, into x; `slope` is the gradient Q x - v at the present x. Returns about how much that has changed.
+    double minimise(const Numbers& slope, const Numbers& a, double tau, Numbers& x) const {
+        Numbers v = times(x), moved = x;
+        for (size_t i = 0; i < b; ++i) v[i] -= slope[i];
+        const bool plain = std::all_of(a.begin(), a.end(), [](double l1) { return l1 == 0.0; });
+        const bool exact = plain && b <= LARGEST;
+        if (soft_length(v, a) <= tau) std::fill(x.begin(), x.end(), 0.0);
+        else if (!(largest > 0.0)) return 0.0;
+        else if (exact) exactly(v, tau, x);
+        else shrink(v, a, tau, x);
+        for (size_t i = 0; i < b; ++i) moved[i] = x[i] - moved[i];
+        return exact ? length_of(times(moved)) : largest * length_of(moved);
+    }
+
+private:
+    static constexpr size_t LARGEST = 64;
+    static constexpr int MOST_STEPS = 30;
+    Numbers Q, values, U;
+    size_t b = 0;
+    double largest = 0.0;
+
+    // In the eigenvectors of Q the length r of the minimum is the root of a secular equation.
+    void exactly(const Numbers& v, double tau, Numbers& x) const {
+        Numbers z(b);
+        for (size_t i = 0; i < b; ++i) z[i] = short_dot(&U[i * b], v.data(), b);
+        const double r = root_of_secular(values, z, tau);
+        if (!(r > 0.0)) return;
+        std::fill(x.begin(), x.end(), 0.0);
+        for (size_t i = 0; i < b; ++i) {
+            const double along = z[i] * r / (values[i] * r + tau);
+            for (size_t j = 0; j < b; ++j) x[j] += along * U[i * b + j];
+        }
+    }
+
+    // Proximal gradient steps: entries are shrunk first, then the block.
+    void shrink(const Numbers& v, const Numbers& a, double tau, Numbers& x) const {
+        for (int step = 0; step < MOST_STEPS; ++step) {
+            const Numbers gradient = times(x);
+            Numbers next(b);
+            for (size_t i = 0; i < b; ++i) next[i] = soft(x[i] - (gradient[i] - v[i]) / largest, a[i] / largest);
+            const double length = length_of(next), factor = length > 0.0 ? 1.0 - tau / largest / length : 0.0;
+            double moved = 0.0, size = 0.0;
+            for (size_t i = 0; i < b; ++i) {
+                next[i] *= std::max(factor, 0.0);
+                moved = std::max(moved, std::abs(next[i] - x[i]));
+                size = std::max(size, std::abs(next[i]));
+            }
+            x.swap(next);
+            if (moved <= 1e-3 * size) return;
+        }
+    }
+};
+
+}  // namespace smaller
