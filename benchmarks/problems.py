@@ -92,6 +92,14 @@ def kernel(rng):
     return np.exp(-0.5 * (square[:, None] + square - 2 * points @ points.T).clip(0)), 3, 30, 5.0
 
 
+def many():
+    """20 000 x 16, whole numbers as of character recognition, standardised; 26 classes around centres of their own."""
+    rng = np.random.default_rng(22)
+    y = rng.integers(26, size=20_000)
+    centres, mixing = rng.standard_normal((26, 16)), rng.standard_normal((16, 16))
+    return standardised(np.round(4 * centres[y] + 1.4 * rng.standard_normal((20_000, 16)) @ mixing)), y
+
+
 def golub():
     """72 x 7129, leukemia, prepared in the usual way; 2 classes."""
     data = datasets().load_golub()
@@ -153,10 +161,11 @@ SYNTHETIC = {
     "tall": (tall, 14),
     "kernel": (kernel, 15),
 }
+MADE = {"many": many}  # with their own way of drawing labels
 REAL = {maker.__name__: maker for maker in (golub, colon, isolet, covtype, mnist, news20)}
 NAMES = (
     *KNOWN,
-    *("tall", "tall_bin", "kernel", "kernel_bin", "golub", "colon"),
+    *("tall", "tall_bin", "kernel", "kernel_bin", "many", "golub", "colon"),
     *(BIG := ("covtype_bin", "covtype", "news20", "isolet", "mnist")),
 )
 
@@ -166,7 +175,7 @@ def generate(name):
     stem = name.removesuffix("_bin")
     if stem in SYNTHETIC:
         return draw(name, *SYNTHETIC[stem])
-    X, y = REAL[stem]()
+    X, y = (MADE | REAL)[stem]()
     if stem != name:
         y = (y == np.bincount(y).argmax()).astype(np.int64)
     return Problem(name, X, y, int(y.max()) + 1)
@@ -175,7 +184,7 @@ def generate(name):
 def missing(name):
     """Why the data of that problem cannot be had, "" if they can."""
     loader = {"covtype": "covtype_sample"}.get(stem := name.removesuffix("_bin"), stem)
-    return "" if stem in SYNTHETIC or datasets().available()[loader] else "no data"
+    return "" if stem in SYNTHETIC or stem in MADE or datasets().available()[loader] else "no data"
 
 
 def draw(name, make, seed):

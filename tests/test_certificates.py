@@ -120,6 +120,25 @@ def test_every_solver_reads_its_certificate_from_the_weights_alone(solver, l1):
     assert found.gap == pytest.approx(fresh.gap, rel=1e-6, abs=1e-12)  # a difference, relative to the objective
 
 
+@pytest.mark.parametrize("l1", [0.0, 1e-12])
+def test_a_large_gap_counts_what_is_left_of_the_free_weights_too(l1):
+    """Both rows are certain of their class, and an intercept of 1 leaves a third of the objective, a gradient of 2e-10.
+
+    The ridge alone leaves a gap of 2 %: that does not excuse the certificate from looking at the intercept.
+    """
+    design, labels = as_design(np.array([[1.0], [0.0]]), intercept=True), np.array([[0.0], [1.0]])
+    offset = np.array([[-23.0], [23.0]])
+    objective = Posterior(design, labels, Multinomial(True), ElasticNet(l1, 2.5e-9), offset=offset)
+    W = np.array([[0.0], [1.0]])
+    least = objective.value(np.zeros((2, 1)))
+    point = objective.at(W)
+    assert point.value - least <= point.gap * point.value
+    if l1:
+        found = newton(objective, W, 1e-3, 0)
+        assert found.weights == pytest.approx(W)
+        assert found.objective - least <= found.gap * found.objective
+
+
 @pytest.mark.parametrize("max_iter", [1, 3, None])
 def test_the_objectives_of_a_path_are_those_of_its_weights_also_where_it_stops_early(max_iter):
     """Of four classes a row may shift between its two middle values, which lowers the penalty of unfinished weights."""

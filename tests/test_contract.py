@@ -34,6 +34,7 @@ from smaller import (
     JeffreysClassifier,
     JeffreysRegressor,
     LaplaceRegressor,
+    LaplaceRegressorCV,
     RVMClassifier,
     RVMRegressor,
     TypeIIClassifier,
@@ -95,6 +96,7 @@ REGRESSORS = [
     JeffreysRegressor(basis="rbf"),
     LaplaceRegressor(),
     LaplaceRegressor(solver="em"),
+    LaplaceRegressorCV(lams=5, cv=3),
     LaplaceRegressor(1.0, noise=0.5, standardize=False),
 ]
 
@@ -108,7 +110,7 @@ BOOSTED = [
 CHECKS = parametrize_with_checks([*CHECKED, *WRAPPED, *REGRESSORS, *EVIDENCE, *BOOSTED])
 
 # As constructed; all their checks together take minutes.
-LONG_CHECKS = parametrize_with_checks([SMLRCV(), LRVM(), JFSCL(), JCFO()])
+LONG_CHECKS = parametrize_with_checks([SMLRCV(), LaplaceRegressorCV(), LRVM(), JFSCL(), JCFO()])
 
 EVERY_MODEL = [SMLR(0.5), RMLR(0.5), SMLRCV(lams=5, eps=0.05, cv=3), SBMLR()]
 

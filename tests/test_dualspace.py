@@ -28,7 +28,7 @@ from smaller.solvers.l1.newton import newton
 from smaller.solvers.type1.unit_objective import TypeOne
 from smaller.solvers.type2.recovery import cheapness, noiseless
 
-ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
+ALGORITHMS = ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 
 
 def sparse_problem(n=50, m=20, k=1, seed=0, noise=0.3):

@@ -12,7 +12,7 @@ from smaller import RMLR, SMLR, LaplaceRegressor
 
 LAMBDA, ALPHA = 0.02, 0.6
 FACTOR = np.array([1.0, 2.0, 0.5, 3.0])
-NAMES = ("l1", "elastic", "ridge", "factors", "weights", "gaussian", "gaussian_raw")
+NAMES = ("l1", "elastic", "ridge", "factors", "weights", "grouped", "grouped_elastic", "gaussian", "gaussian_raw")
 
 SCRIPT = """
 suppressPackageStartupMessages(library(glmnet))
@@ -28,6 +28,8 @@ fit("elastic", y, family = "multinomial", lambda = 0.02, alpha = 0.6)
 fit("ridge", y, family = "multinomial", lambda = 0.02, alpha = 0)
 fit("factors", y, family = "multinomial", lambda = 0.02, penalty.factor = c(1, 2, 0.5, 3))
 fit("weights", y, family = "multinomial", lambda = 0.02, weights = w)
+fit("grouped", y, family = "multinomial", lambda = 0.02, type.multinomial = "grouped")
+fit("grouped_elastic", y, family = "multinomial", lambda = 0.02, alpha = 0.6, type.multinomial = "grouped")
 fit("gaussian", t, family = "gaussian", lambda = 0.02)
 fit("gaussian_raw", t, family = "gaussian", lambda = 0.02, standardize = FALSE)
 """
@@ -66,6 +68,8 @@ def ours(name, X, y, w, t):
         "elastic": SMLR(lam=n * LAMBDA * ALPHA, l2=n * LAMBDA * (1 - ALPHA), **exact),
         "ridge": RMLR(lam=n * LAMBDA, **exact),
         "factors": SMLR(lam=n * LAMBDA, penalty_factor=FACTOR * len(FACTOR) / FACTOR.sum(), **exact),
+        "grouped": SMLR(lam=n * LAMBDA, groups="features", **exact),
+        "grouped_elastic": SMLR(lam=n * LAMBDA * ALPHA, l2=n * LAMBDA * (1 - ALPHA), groups="features", **exact),
     }[name]
     return model.fit(X, y)
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from crossing.judges import Softmax
 from reference_cases import case
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
@@ -397,3 +398,31 @@ def test_reference_cases(name):
         model = SMLR(found["lam"], parametrization=parametrization, fit_intercept=False, tol=1e-9)
         model.fit(data["X"], data["y"])
         np.testing.assert_allclose(model.objective_, found["objective"], rtol=1e-8)
+
+
+@pytest.mark.skipif(not COMPILED, reason="the compiled core has the sampled Hessians")
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("parametrization", ["symmetric", "reference"])
+@pytest.mark.parametrize("fraction", [0.1, 1e-3])
+def test_hessians_of_sampled_rows_reach_the_certified_optimum_of_all_rows(parametrization, intercept, fraction):
+    """Few columns, many rows and classes, one class of six rows, and sample weights.
+
+    The lower bound of the optimum is that of a judge which shares no code with the solver.
+    """
+    rng = np.random.default_rng(3)
+    n, d, m = 12_000, 12, 8
+    X = rng.standard_normal((n, d)) @ (np.eye(d) + 0.3 * rng.standard_normal((d, d)))
+    y = (X @ rng.standard_normal((d, m - 1)) + rng.gumbel(size=(n, m - 1))).argmax(axis=1)
+    y[:6], s = m - 1, np.r_[np.ones(6), rng.integers(0, 4, n - 6) / 2]
+    model = SMLR(1.0, tol=1e-9, fit_intercept=intercept, parametrization=parametrization)
+    objective = problem_of(model, X, y, sample_weight=s).objective
+    model.lam = fraction * objective.largest_strength(null_point(objective))
+    found = SOLVERS["newton"][0](objective.with_prior(Laplace(model.lam)), np.zeros(objective.shape), 1e-9, 200)
+    assert found.extra["sampled_hessians"] >= 1
+    assert found.extra["hessians"] <= (2 if fraction == 0.1 else 20)  # under a weak prior samples may be given up
+    model.fit(X, y, sample_weight=s)
+    judge = Softmax(X, y, m, s, None, model.lam, 0.0, intercept, parametrization == "reference")
+    W, b = model.coef_[judge.scored], model.intercept_[judge.scored]
+    value = judge.value(W, b)
+    np.testing.assert_allclose(model.objective_, value, rtol=1e-12)
+    assert value - judge.lower_bound(W, b) <= 1e-8 * value

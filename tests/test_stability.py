@@ -353,6 +353,24 @@ def test_unpenalised_columns_are_not_assessed(data):
     assert_allclose(np.nansum(found.frequencies_), 5)
 
 
+@pytest.mark.skipif("groups" not in SMLR().get_params(), reason="SMLR has no groups of columns")
+def test_groups_of_columns_are_the_features():
+    """Exactly q groups on each half, columns of a group with one frequency, and a bound that counts groups."""
+    X, y = simulated()
+    labels = np.array([f"g{j // 3:02d}" for j in range(60)])
+    model = StabilitySelection(SMLR(standardize=True, groups=labels), n_selected=3, n_pairs=6, random_state=0)
+    found = model.fit(X, y)
+    assert (found.n_entered_ == 3).all()
+    by_group = found.frequencies_.reshape(20, 3)
+    assert (by_group == by_group[:, :1]).all()
+    assert_allclose(by_group[:, 0].sum(), 3)
+    assert found.n_distinct_ == 20
+    assert found.expected_false_ == expected_false(20, 3, found.threshold_, 6)
+    assert set(found.group_support_) <= {"g00", "g01"}
+    assert_array_equal(found.support_, np.flatnonzero(np.isin(labels, found.group_support_)))
+    assert "groups (of 20)" in found.sentence() or "group (of 20)" in found.sentence()
+
+
 @pytest.mark.parametrize(
     "estimator",
     [SMLRCV(standardize=True), SBMLR(), SMLR(standardize=True, l2=0.5), TypeIIClassifier(), JCFO(0.1, 0.1)],

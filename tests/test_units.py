@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
 SAME = 1e-6
 SCALES = [1e-8, 1e-4, 1e4, 1e8]
 EXTREMES = [1e-150, 1e-100, 1e100, 1e150]
-ALGORITHMS = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
+ALGORITHMS = ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 
 
 class Entry(NamedTuple):

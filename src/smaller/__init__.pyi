@@ -19,8 +19,8 @@ from .models.rvm import RVMRegressor as RVMRegressor
 from .models.sbmlr import SBMLR as SBMLR
 from .models.sparsest import SparseSolution as SparseSolution
 from .models.sparsest import maximally_sparse as maximally_sparse
+from .models.type2 import TypeIIRegressor as TypeIIRegressor
 from .models.type12 import TypeIIClassifier as TypeIIClassifier
-from .models.type12 import TypeIIRegressor as TypeIIRegressor
 from .models.type12 import TypeIRegressor as TypeIRegressor
 from .persist import load as load
 from .persist import save as save
@@ -29,6 +29,7 @@ from .report import report as report
 from .tuning.cross_validation import SMLRCV as SMLRCV
 from .tuning.evidence_search import EvidenceSearch as EvidenceSearch
 from .tuning.kernel_width import tune_width as tune_width
+from .tuning.laplace_cross_validation import LaplaceRegressorCV as LaplaceRegressorCV
 from .tuning.path import Path as Path
 from .tuning.path import path as path
 from .tuning.relaxed import refit as refit

@@ -44,6 +44,10 @@ class FitInterrupted(RuntimeError):  # noqa: N818 (the fit itself made no error)
     model = None
 
 
+class UnidentifiedNoiseWarning(UserWarning):
+    """The evidence cannot find the noise, since the columns are as many as the samples: another rule chose it."""
+
+
 class ModelFileError(ValueError):
     """A file is not a model file that this version can read, or a model has parts that a file cannot hold."""
 
@@ -75,6 +79,10 @@ class Status(Enum):
         "the search stopped after {n_iter} iterations before the evidence reached a maximum: its largest slope, or the "
         "gain that a column left out promises, is {violation:.1e}, for tol={tol:.1e}; raise max_iter if it was "
         "reached, otherwise raise tol"
+    )
+    STOPPED = (
+        "the fit stopped after {n_iter} EM steps, as em_steps asks, before the evidence reached a maximum: its largest "
+        "slope, or the gain that columns left out promise, is {violation:.1e}"
     )
     INTERPOLATES = (
         "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "
@@ -130,6 +138,7 @@ __all__ = [
     "SameRowsWarning",
     "SmallClassWarning",
     "Status",
+    "UnidentifiedNoiseWarning",
     "choose",
     "warn",
 ]

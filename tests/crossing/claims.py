@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from . import judges
+from .group_judges import GroupedSoftmax
 from .samples import at_home
+from .selection import knockoffs, stability
 
 
 def _dense(values):
@@ -61,13 +63,25 @@ def _softmax_problem(row, data, given, lam, l2, basis=None):
     unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) if row["standardize"] else np.ones(Phi.shape[1])
     factor = 1.0 if given["penalty_factor"] is None else given["penalty_factor"]
     reference = row["parametrization"] == "reference" and row["classes"] > 2
-    problem = judges.Softmax(
-        Phi, data.target, row["classes"], s, data.shift, lam * factor * unit, l2 * factor * unit**2,
+    share = given.get("l1_share", 0.0) if given.get("groups") is not None else 1.0
+    posed = (
+        Phi, data.target, row["classes"], s, data.shift, share * lam * factor * unit, l2 * factor * unit**2,
         row["fit_intercept"], reference,
     )  # fmt: skip
+    problem = judges.Softmax(*posed) if share == 1 else _grouped(posed, given, (1 - share) * lam, factor, unit)
     if basis is None and row["basis"] == "rbf":  # the model's own columns are not known
         problem.blur += judges.column_rounding(data.plain, s, row["basis"], np.finfo(float).eps)
     return problem
+
+
+def _grouped(posed, given, lam, factor, unit):
+    """The same with norms of groups; their factors are the user's, or the roots of their numbers of columns."""
+    d = posed[0].shape[1]
+    if isinstance(given["groups"], str):
+        return GroupedSoftmax(*posed, labels=np.arange(d), tau=lam * factor * np.ones(d), unit=unit)
+    labels = np.asarray(given["groups"])
+    c = np.sqrt(np.bincount(labels)) if given["group_factor"] is None else np.asarray(given["group_factor"])
+    return GroupedSoftmax(*posed, labels=labels, tau=lam * c, unit=unit)
 
 
 def _scored(coef, intercept, problem):
@@ -173,7 +187,7 @@ def evidence(model, row, data, given):
     if not missed <= judges.SAME * (1 + least) + 4 * blur:
         told.append(f"coef_ is not the posterior mean: {missed:.3g} nats off")
     # A noise at its floor is not free; there the fit interpolates.
-    free = row["noise"] == "learn" and model.status_ != "interpolates"
+    free = row["noise"] == "learn" and model.status_ != "interpolates" and not _held_out(row, Phi, y, data.s)
     low, high = judges.evidence_violation(*known, gamma, noise, intercept, free)
     if model.status_ == "interpolates":
         high = max(high, judges.evidence_violation(*known, gamma, noise, intercept, True)[1])
@@ -181,6 +195,18 @@ def evidence(model, row, data, given):
     if model.status_ == "converged" and not model.violation_ <= model.tol:
         told.append(f"status converged with a violation of {model.violation_:.3g} above tol={model.tol:.3g}")
     return told + finite(model, row, data, given)
+
+
+def _held_out(row, Phi, y, s):
+    """Whether the noise was chosen by samples held out, as it is by "auto" where columns exceed half the samples."""
+    if row.get("algorithm") != "auto" or row["basis"] not in ("linear", "quadratic") or row["layout"] == "strict":
+        return False
+    n, intercept = s.sum(), row["fit_intercept"]
+    center = s @ Phi / n if intercept else 0.0
+    spread = s @ (Phi - center) ** 2
+    columns, total = np.count_nonzero(spread > 1e-24 * (s @ Phi**2)), n - intercept
+    varies = np.ptp(y[s > 0], axis=0).any() if intercept else y.any()
+    return total >= 4 and varies and 2 * columns > total
 
 
 def type_one(model, row, data, given):
@@ -375,5 +401,6 @@ def dual_space(model, row, data, given):
 
 FAMILIES = (
     softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance, dual_space,
+    stability, knockoffs,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}

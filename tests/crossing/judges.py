@@ -110,6 +110,7 @@ class Softmax:
         self.shift = np.zeros((len(codes), m)) if shift is None else shift
         k, d = len(self.scored), Phi.shape[1]
         self.l1, self.l2 = np.broadcast_to(l1, (k, d)), np.broadcast_to(l2, (k, d))
+        self.free = (self.l1 == 0) & (self.l2 == 0)
         self.blur = np.zeros_like(Phi)  # by how much rounding may change the columns
 
     def scores(self, W, b):
@@ -143,7 +144,7 @@ class Softmax:
     # -- the free weights at their optimum: Newton's method with damping
 
     def settle(self, W, b, steps=60):
-        free = (self.l1 == 0) & (self.l2 == 0)
+        free = self.free
         if not self.intercept and not free.any():
             return W, b, 0.0
         value, damping, given = self.value(W, b), 0.0, (W, b)

@@ -15,6 +15,16 @@ DATA = {
 LABELLED = {**DATA, "layout": LAYOUTS, "classes": [2, 3, 5, 20], "labels": ["int", "str"], "separable": [False, True]}
 REAL = {**DATA, "layout": LAYOUTS, "unit": ["1", "1e6", "1e-6"], "separable": [False]}
 
+# Selectors of features, of labels or (no classes) numbers; the shape "tiny" has too few samples to be halved.
+SELECTED = {
+    "shape": ["tall", "wide"],
+    "classes": [0, 2, 3],
+    "unit": ["1", "1e6", "1e-6"],
+    "targets": [1],
+    "estimator": ["none", "path", "weights"],
+}
+
+GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
 SOFTMAX = {
     "basis": BASES,
@@ -68,6 +78,14 @@ def all_weights_at_once(row):
     return together and row["shape"] != "tiny" and (row["basis"] != "linear" or row["shape"] == "wide")
 
 
+def no_such_groups(row):
+    """Groups are known to the Newton solver in memory; weights of one share a penalty, which factors may not undo."""
+    kind, factor = row["groups"], row["penalty_factor"]
+    elsewhere = row.get("solver", "auto") not in ("auto", "fixed-point") or row["layout"] == "dask"
+    undone = factor == "each weight" if "features" in kind else factor != "none" and "factors" not in kind
+    return kind != "none" and (elsewhere or undone)
+
+
 def refuse(*rules):
     """A row that any of the rules refuses."""
     return lambda row: any(rule(row) for rule in rules)
@@ -88,6 +106,7 @@ TABLES = [
             "l2": [0.0, 0.5],
             "solver": ["auto", "component-wise", "component-wise-greedy", "bound"],
             "warm_start": [False, True],
+            "groups": GROUPS,
         },
         "softmax",
         limits={"component-wise": 1000, "component-wise-greedy": 300, "bound": 300},
@@ -95,6 +114,8 @@ TABLES = [
             SMLR_RULES,
             lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1),  # first order: slow
             lambda row: row["warm_start"] and other_columns(row),
+            no_such_groups,
+            lambda row: row["warm_start"] and "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic"),
         ),
     ),
     Table(
@@ -109,25 +130,52 @@ TABLES = [
     ),
     Table(
         "SMLRCV",
-        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "rule": ["min", "1se"], "scoring": [None, "accuracy"]},
+        {
+            **LABELLED,
+            **SOFTMAX,
+            "l2": [0.0, 0.5],
+            "rule": ["min", "1se"],
+            "scoring": [None, "accuracy"],
+            "groups": GROUPS,
+        },
         "softmax",
         fixed={"lams": 8, "cv": 2},
-        refused=refuse(SMLR_RULES, other_columns, lambda row: row["classes"] == 20),
+        refused=refuse(
+            SMLR_RULES,
+            other_columns,
+            lambda row: row["classes"] == 20,
+            no_such_groups,
+            lambda row: "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic"),  # other columns
+        ),
     ),
     Table(
         "SBMLR",
-        {**LABELLED, **WITH_DASK, **SOFTMAX, "solver": ["fixed-point", "component-wise"], "n_init": [1, 3]},
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "solver": ["fixed-point", "component-wise"],
+            "n_init": [1, 3],
+            "groups": GROUPS,
+        },
         "softmax",
         limits={"component-wise": 300},
-        refused=refuse(SMLR_RULES, lambda row: row["solver"] == "component-wise" and row["classes"] == 20),
+        refused=refuse(
+            SMLR_RULES,
+            lambda row: row["solver"] == "component-wise" and row["classes"] == 20,
+            no_such_groups,
+            lambda row: row["n_init"] > 1 and "sparse" in row["groups"],  # no evidence to choose by
+            lambda row: row["groups"] != "none" and row["offset"] in ("1e3", "1e6"),  # tens of fits of seconds each
+        ),
     ),
     Table(
         "path",
-        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5]},
+        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "groups": GROUPS},
         "path",
         fixed={"lams": 8},
         refused=refuse(
             SMLR_RULES,
+            no_such_groups,
             lambda row: row["layout"] in ("float32", "csr32") and row["basis"] != "linear",
             lambda row: row["classes"] == 20 and row["offset"] == "1e6",  # many fits of many free weights: seconds each
         ),
@@ -167,7 +215,7 @@ TABLES = [
             **WITH_DEVICE,
             "targets": [1, 3],
             "basis": BASES,
-            "algorithm": ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
+            "algorithm": ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
         },
@@ -286,5 +334,37 @@ TABLES = [
         "scaled",
         fixed={"max_iter": 20},
         refused=refuse(lambda row: row["classes"] == 20),
+    ),
+    Table(
+        "StabilitySelection",
+        {
+            **LABELLED,
+            **SELECTED,
+            "n_selected": [1, 2],
+            "threshold": [0.6, 0.75, 0.9],
+            "bound": ["unimodal", "worst-case", "r-concave", "meinshausen-buehlmann"],
+            "random_state": [0, 1],
+        },
+        "stability",
+        fixed={"n_pairs": 3, "max_false": None},
+    ),
+    Table(
+        "Knockoffs",
+        {
+            **LABELLED,
+            **SELECTED,
+            "layout": ["C", "F", "float32", "frame", "memmap"],
+            "fdr": [0.2, 0.5],
+            "n_copies": [1, 3],
+            "statistic": ["weight", "entry"],
+            "construction": ["mvr", "equicorrelated"],
+            "plus": [True, False],
+            "random_state": [0, 1],
+        },
+        "knockoffs",
+        refused=refuse(
+            lambda row: row["statistic"] == "entry" and row["estimator"] == "weights",  # which has no path
+            lambda row: row["n_copies"] > 1 and not row["plus"],
+        ),
     ),
 ]

@@ -5,12 +5,13 @@ import warnings
 import numpy as np
 
 import smaller
-from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning, UnidentifiedNoiseWarning
 
 from . import judges, samples
 from .claims import CLAIMS
 
-HONEST = (ConvergenceWarning, EmptyModelWarning, SmallClassWarning)  # warnings that are part of an honest answer
+# Warnings that are part of an honest answer.
+HONEST = (ConvergenceWarning, EmptyModelWarning, UnidentifiedNoiseWarning, SmallClassWarning)
 
 # Refusals that the documentation states, each a sentence with its remedy.
 DOCUMENTED = (
@@ -21,7 +22,16 @@ DOCUMENTED = (
     "whose squares overflow when they are summed",
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
+    "Halving needs at least",
+    "chooses between at least 2 columns that vary and differ",
+    "bound says nothing about n_selected=",
 )
+# Models that select features of X by fits of an estimator, which labels or numbers call for.
+SELECTORS = {
+    "none": (None, None),
+    "path": (smaller.SMLR(standardize=True), smaller.LaplaceRegressor()),
+    "weights": (smaller.JeffreysClassifier(max_iter=100), smaller.JeffreysRegressor()),
+}
 
 
 def run(table, row, seed):
@@ -51,6 +61,10 @@ def parameters(table, row, data):
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:
         given["penalty_factor"] = _penalty_factor(row, data)
+    if "estimator" in given:
+        given["estimator"] = SELECTORS[row["estimator"]][0 if row["classes"] else 1]
+    if "groups" in given:
+        given.update(_groups(row, data))
     if row.get("solver") in table.limits:
         given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
@@ -60,6 +74,10 @@ def fit(table, row, data, given, seed):
     """The fitted model, or the path; a warm start begins with a fit to other data."""
     if table.model == "path":
         return smaller.path(data.X, data.y, sample_weight=data.weight, offset=data.offset, **given)
+    if hasattr(smaller.inference, table.model):
+        known = {"sample_weight": data.weight, "offset": data.offset}
+        known = {name: value for name, value in known.items() if value is not None}
+        return getattr(smaller.inference, table.model)(**given).fit(data.X, data.y, **known)
     model = getattr(smaller, table.model)(**given)
     if row.get("warm_start"):
         other = samples.make(row, seed + 1)
@@ -72,6 +90,16 @@ def _class_weight(kind, data):
     if kind != "dict":
         return None if kind == "none" else kind
     return {label: 0.5 + at for at, label in enumerate(data.labels.tolist())}
+
+
+def _groups(row, data):
+    """Groups of columns: none, each column, or labels, of which the first column has one to itself."""
+    kind, d = row["groups"], judges.columns(data.plain, data.s, row["basis"]).shape[1]
+    labels = np.where(np.arange(d) == 0, 0, 1 + np.arange(d) % min(4, max(1, d - 1)))
+    labels = np.unique(labels, return_inverse=True)[1]
+    groups = None if kind == "none" else "features" if "features" in kind else labels
+    factor = np.where(np.arange(labels.max() + 1) == 0, 0.0, 1.5) if "factors" in kind else None
+    return {"groups": groups, "l1_share": 0.3 if "sparse" in kind else 0.0, "group_factor": factor}
 
 
 def _penalty_factor(row, data):

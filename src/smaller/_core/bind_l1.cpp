@@ -219,7 +219,9 @@ void settle_intercepts(const SampleArrays& samples, const Vector<double>& b, con
     const WorkingSet none{0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
     const Dense<double> no_columns{nullptr, data.n, data.n};
     Hessian own;
-    Newton<Dense<double>>(no_columns, data, none, b.data(), F.data(), own, raise_if_interrupted).run(target, 50);
+    DrawnRows nothing_drawn;
+    Newton<Dense<double>>(no_columns, data, none, b.data(), F.data(), own, nothing_drawn, raise_if_interrupted)
+        .run(target, 50);
 }
 
 void bind_problem(nb::module_& m) {

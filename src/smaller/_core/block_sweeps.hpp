@@ -61,7 +61,8 @@ private:
         }
         shift.assign(k, 0.0);
         if (!M.D.intercept) return;
-        M.factor_intercepts(M.P, true, corner);
+        M.intercept_block(M.P, true, corner);
+        M.factor_intercepts(corner);
         for (size_t l = 0; l < k; ++l) shift[l] = -M.gb[l];
         solve_factor(corner.data(), k, shift.data());
         list_features();

@@ -73,7 +73,6 @@ public:
     }
 
 private:
-    static constexpr double COARSE = 1e-2;    // a gap above this does not notice rounding
     // What rounding leaves of a sum of products, relative to the lengths of its factors.
     static constexpr double EPSILON = 1e-15;
     const Samples D;
@@ -155,7 +154,6 @@ private:
         double dual = dual_at(point, prior, 1.0 / all, known);
         if (unridged != all) dual = std::max(dual, dual_at(point, prior, 1.0 / unridged, known));
         const double gap = std::max(0.0, value - dual), size = std::max(std::abs(value), negligible);
-        if (gap > COARSE * size) return gap / size;
         measure_swing(point.F);
         return (gap + free_slack(point, prior) + rounding(point, span)) / size;
     }

@@ -6,13 +6,23 @@
 
 namespace smaller {
 
+// A step, and the change of the gradient along it: in the weights of the working set, then in the intercepts.
+struct Secant {
+    std::vector<double> move, change;
+};
+
 // The Hessian of some coordinates at the means P.
 struct Hessian {
     std::vector<double> P, H, border;   // border: second derivatives in a weight and an intercept
     std::vector<std::uint64_t> places;  // (class, column) of the coordinates, sorted; empty where there is no Hessian
+    std::vector<Secant> secants;        // what steps since then have shown of the curvature
+    std::vector<double> diagonal;       // of the whole working set, where it is known better than from these rows
     double future = 1.0;                // number of steps for which it is expected to be used
     int sweeps = 10;                    // number of sweeps of the last step that did without it
 };
+
+// More coordinates than this are never solved by their Hessian.
+constexpr size_t MAX_ACTIVE = 1000;
 
 template <class Columns>
 class Gram {
@@ -36,20 +46,26 @@ public:
 
     // Whether the Hessian that was kept has most of the active coordinates, and a new one would cost more than a step.
     bool still_serves() {
-        if (active.empty()) return false;
+        if (active.empty() || kept.places.empty()) return false;
         const double a = active.size(), length = entries / a, step = (M.A.size + a) * length + 20.0 * n * k;
         const double new_hessian = 0.5 * a * a * length * Columns::in_gram(entries);
-        if (new_hessian < step) return false;
+        return new_hessian >= step && 4 * known() >= 3 * active.size() && active.size() <= MAX_ACTIVE;
+    }
+
+    // The number of active coordinates that the Hessian that was kept has.
+    size_t known() {
         position.assign(active.size(), NOWHERE);
-        size_t known = 0;
+        size_t found = 0;
         for (size_t c = 0, t = 0; c < active.size(); ++c) {
             while (t < kept.places.size() && kept.places[t] < place(active[c])) ++t;
             if (t == kept.places.size() || kept.places[t] != place(active[c])) continue;
             position[c] = t;
-            ++known;
+            ++found;
         }
-        return known > 0 && 4 * known >= 3 * active.size() && active.size() <= MAX_ACTIVE;
+        return found;
     }
+
+    size_t actives() const { return active.size(); }
 
     // The Hessian kept so far is that of other means: the next one is formed anew.
     void renew() {
@@ -61,6 +77,8 @@ public:
     int run(double tolerance) {
         const size_t a = active.size();
         form(a);
+        if (M.D.intercept) M.intercept_block(kept.P, true, corner);
+        for (const Secant& secant : kept.secants) correct(a, secant);
         if (M.D.intercept) eliminate_intercepts(a);
         std::vector<double> w(a), l1(a), scale(a), d(a, 0.0);
         for (size_t c = 0; c < a; ++c) {
@@ -106,9 +124,10 @@ private:
     Model<Columns>& M;
     Hessian& kept;
     const size_t n, k;
-    static constexpr size_t MAX_ACTIVE = 1000;
     static constexpr double OVERHEAD = 64.0;  // fixed cost of a move in a sweep, in entries of a column
     static constexpr size_t NOWHERE = ~size_t{0};
+    // Of the change that the Hessian predicts: a smaller change of the gradient corrects nothing.
+    static constexpr double FLAT = 1e-6;
     std::vector<size_t> active, position;  // position: of an active coordinate in the Hessian that was kept
     double entries = 0.0;                  // of the active columns
     std::vector<double> H, border, corner, reduced, slope;
@@ -139,10 +158,25 @@ private:
         }
         kept.H = H;
         kept.border = border;
+        if (!kept.diagonal.empty()) adapt_diagonal(a);
         kept.places.resize(a);
         for (size_t c = 0; c < a; ++c) {
             kept.places[c] = place(active[c]);
             H[c * a + c] += M.A.l2[active[c]];
+        }
+    }
+
+    // Rows and columns are scaled so that H has the diagonal that is known, which leaves it positive semidefinite.
+    void adapt_diagonal(size_t a) {
+        std::vector<double> scale(a);
+        for (size_t c = 0; c < a; ++c) {
+            const double h = H[c * a + c];
+            scale[c] = h > 0.0 ? std::sqrt(kept.diagonal[active[c]] / h) : 0.0;
+        }
+        for (size_t c = 0; c < a; ++c) {
+            for (size_t e = 0; e < a; ++e) H[c * a + e] *= scale[c] * scale[e];
+            for (size_t l = 0; l < k; ++l) border[c * k + l] *= scale[c];
+            H[c * a + c] = kept.diagonal[active[c]];
         }
     }
 
@@ -189,9 +223,40 @@ private:
         for (size_t i = 0; i < n; ++i) weight[i] = -M.D.s[i] * p[i] * po[i];
     }
 
+    // The BFGS update of the Hessian, intercepts included: H += v v^T / s.v - (H s)(H s)^T / s.H s  for the move s and
+    // the change v of the gradient. Moves of coordinates that are not active now say nothing of the others.
+    void correct(size_t a, const Secant& secant) {
+        const size_t b = M.D.intercept ? k : 0, w = M.A.size;
+        std::vector<double> s(a + b), v(a + b), Hs(a + b, 0.0);
+        double inside = 0.0, all = 0.0;
+        for (size_t c = 0; c < a + b; ++c) {
+            const size_t i = c < a ? active[c] : w + c - a;
+            s[c] = secant.move[i];
+            v[c] = secant.change[i];
+            inside += s[c] * s[c];
+        }
+        for (const double move : secant.move) all += move * move;
+        if (inside < all) return;
+        for (size_t c = 0; c < a; ++c) {
+            Hs[c] = dot(&H[c * a], s.data(), a) + short_dot(&border[c * k], &s[a], b);
+            for (size_t l = 0; l < b; ++l) Hs[a + l] += border[c * k + l] * s[c];
+        }
+        for (size_t l = 0; l < b; ++l) Hs[a + l] += short_dot(&corner[l * k], &s[a], b);
+        const double sv = dot(s.data(), v.data(), a + b), sHs = dot(s.data(), Hs.data(), a + b);
+        if (!(sv > FLAT * sHs) || !(sHs > 0.0)) return;
+        for (size_t c = 0; c < a; ++c) {
+            add(&H[c * a], v.data(), 0.0, v[c] / sv, a);
+            add(&H[c * a], Hs.data(), 0.0, -Hs[c] / sHs, a);
+            for (size_t l = 0; l < b; ++l) border[c * k + l] += v[c] * v[a + l] / sv - Hs[c] * Hs[a + l] / sHs;
+        }
+        for (size_t l = 0; l < b; ++l)
+            for (size_t o = 0; o < b; ++o)
+                corner[l * k + o] += v[a + l] * v[a + o] / sv - Hs[a + l] * Hs[a + o] / sHs;
+    }
+
     // The model with its intercepts at their best: the Schur complement of their block.
     void eliminate_intercepts(size_t a) {
-        M.factor_intercepts(kept.P, true, corner);
+        M.factor_intercepts(corner);
         reduced = border;  // L^-1 of each row
         for (size_t c = 0; c < a; ++c) solve_lower(corner.data(), k, &reduced[c * k]);
         std::vector<double> target(M.gb);

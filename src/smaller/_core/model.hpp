@@ -163,9 +163,8 @@ struct Model {
         return gaussian ? 0.0 : q[l * n + i] - D.s[i] * p * (1.0 - p);
     }
 
-    // The Cholesky factor of the Hessian in the intercepts, (k, k), with q on its diagonal where asked. Equal shifts of
-    // all classes change nothing, so in the symmetric parametrisation their curvature may be anything positive.
-    void factor_intercepts(const std::vector<double>& means, bool with_q, std::vector<double>& corner) {
+    // The Hessian in the intercepts, (k, k), with q on its diagonal where asked.
+    void intercept_block(const std::vector<double>& means, bool with_q, std::vector<double>& corner) {
         corner.assign(k * k, 0.0);
         for (size_t l = 0; l < k; ++l)
             for (size_t other = l; other < k && !(gaussian && other > l); ++other) {
@@ -175,6 +174,11 @@ struct Model {
                 corner[l * k + other] = corner[other * k + l] = sum(v.data(), n);
             }
         for (size_t l = 0; l < k && with_q; ++l) corner[l * k + l] = total_q[l];
+    }
+
+    // The Cholesky factor of a Hessian in the intercepts, in its place. Equal shifts of all classes change nothing, so
+    // in the symmetric parametrisation their curvature may be anything positive.
+    void factor_intercepts(std::vector<double>& corner) const {
         double trace = 0.0;
         for (size_t l = 0; l < k; ++l) trace += corner[l * k + l];
         for (size_t t = 0; t < k * k; ++t) corner[t] += D.family == SYMMETRIC ? trace / (k * k) : 0.0;

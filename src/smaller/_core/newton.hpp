@@ -1,13 +1,14 @@
 // Proximal Newton steps for a penalised multinomial (or Gaussian) posterior on a working set of coordinates.
 #pragma once
 #include "block_sweeps.hpp"
-#include "gram.hpp"
+#include "rule.hpp"
+#include "sampled.hpp"
 #include "sweeps.hpp"
 
 namespace smaller {
 
 struct Outcome {
-    int steps = 0, sweeps = 0;
+    Work work;
     double violation = 0.0, objective = 0.0;
     bool stalled = false, current = true;  // current: whether the gradient is that at the end
 };
@@ -16,9 +17,10 @@ template <class Columns>
 class Newton {
 public:
     Newton(const Columns& columns, const Samples& samples, const WorkingSet& set, double* b, double* F, Hessian& kept,
-           std::function<void()> poll)
+           DrawnRows& drawn, std::function<void()> poll)
         : M(columns, samples, set), b(b), F(F), kept(kept), poll(std::move(poll)), n(samples.n), k(samples.k),
-          sweeps(M), block_sweeps(M), gram(M, kept), trial_P(n * k), trial_U(n * k), step_F(n * k), trial_F(n * k) {}
+          sweeps(M), block_sweeps(M), gram(M, kept), sampled(M, drawn), trial_P(n * k), trial_U(n * k), step_F(n * k),
+          trial_F(n * k) {}
 
     Newton(const Newton&) = delete;  // its parts refer to each other
 
@@ -28,18 +30,20 @@ public:
         out.objective = means(F, M.D.Y, M.D.s, n, k, M.D.family, M.P.data(), M.U.data()) + M.penalty(0.0);
         double before = 0.0;
         bool chord = false, cautious = false;
-        for (;; ++out.steps) {
+        for (;; ++out.work.steps) {
             out.violation = M.gradient();
             if (chord && out.violation > STALE * before) kept.places.clear();
+            if (sampled.in_use()) sampled.learn(length, length * farthest_change, out.violation / before);
             before = out.violation;
             out.stalled = out.stalled || out.violation <= M.rounding;
-            if (out.violation <= target || out.steps >= max_steps || out.stalled) {
+            if (out.violation <= target || out.work.steps >= max_steps || out.stalled) {
                 out.current = !(M.D.intercept && settle_intercepts(out.objective));
                 return out;
             }
             chord = minimise_model(out, target, cautious);
             const double taken = line_search(out.objective);
-            const bool doubtful = chord || (!cautious && out.violation > NEAR);  // the next step is another one
+            // Whether the next step will be another one.
+            const bool doubtful = chord || sampled.in_use() || (!cautious && out.violation > NEAR);
             out.stalled = taken == 0.0 && !doubtful;
             if (chord && taken == 0.0) kept.places.clear();
             cautious = taken < SHORT;
@@ -58,6 +62,8 @@ private:
     Sweeps<Columns> sweeps;
     BlockSweeps<Columns> block_sweeps;  // where the working set has blocks
     Gram<Columns> gram;
+    SampledModel<Columns> sampled;
+    double length = 0.0, farthest_change = 0.0;  // of the last step: the part taken; of a score, of the whole step
     std::vector<double> trial_P, trial_U, step_F, trial_F;
 
     static constexpr double ROUNDING = 1e-13;  // sweeps cannot settle a model better than this
@@ -79,17 +85,25 @@ private:
         std::fill(M.d.begin(), M.d.end(), 0.0);
         std::fill(M.db.begin(), M.db.end(), 0.0);
         const double worth = gram.worth_sweeps(Sweeps<Columns>::MAX_SWEEPS);
+        if (sampled.worth(gram.actives())) {
+            sampled.run(std::max(IN_GRAM * out.violation, least), cautious, out.work);
+            M.scores_of_step(step_F);
+            return false;
+        }
         const bool chord = target >= REACH * out.violation && gram.still_serves();
         if (chord || kept.sweeps >= worth) {
-            if (!chord) gram.renew();
+            if (!chord) {
+                gram.renew();
+                ++out.work.hessians;
+            }
             M.curvature_weights(kept.P, cautious);
-            out.sweeps += gram.run(std::max(IN_GRAM * out.violation, least));
+            out.work.sweeps += gram.run(std::max(IN_GRAM * out.violation, least));
         } else {
             M.curvature_weights(M.P, cautious);
             const int most = static_cast<int>(std::min<double>(worth, Sweeps<Columns>::MAX_SWEEPS));
             const double enough = std::max(FORCING * out.violation, least);
             kept.sweeps = M.A.blocks == nullptr ? sweeps.run(enough, most, poll) : block_sweeps.run(enough, most, poll);
-            out.sweeps += kept.sweeps;
+            out.work.sweeps += kept.sweeps;
         }
         M.scores_of_step(step_F);
         return chord;
@@ -116,6 +130,8 @@ private:
         // scores.
         const double farthest = M.gaussian ? change : FARTHEST_SCORE + (-slope > noise ? largest : 0.0);
         const double first = change > farthest ? farthest / change : 1.0;
+        length = 0.0;
+        farthest_change = change;
         for (double step = first; step > 1e-8 * first; step *= 0.5) {
             for (size_t i = 0; i < n * k; ++i) trial_F[i] = F[i] + step * step_F[i];
             const double value = try_scores() + M.penalty(step);
@@ -123,6 +139,7 @@ private:
             accept(value, objective);
             for (size_t i = 0; i < M.A.size; ++i) M.A.w[i] += step * M.d[i];
             for (size_t l = 0; l < k && M.D.intercept; ++l) b[l] += step * M.db[l];
+            length = step;
             return step / first;
         }
         return 0.0;
@@ -154,7 +171,8 @@ private:
             }
             if (worst <= 1e-14 || !(worst < 0.5 * last)) return moved;
             last = worst;
-            M.factor_intercepts(M.P, false, corner);
+            M.intercept_block(M.P, false, corner);
+            M.factor_intercepts(corner);
             for (size_t l = 0; l < k; ++l) M.db[l] = -M.gb[l];
             solve_factor(corner.data(), k, M.db.data());
             // Where every row is certain the curvature says nothing, and such a step would lose the digits of the

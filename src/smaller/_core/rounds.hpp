@@ -56,10 +56,9 @@ public:
             begins.push_back(account.places.size());
             const Ending end = one(screen, known);
             keep_weights();
-            for (const size_t number :
-                 {static_cast<size_t>(end.status), static_cast<size_t>(end.iterations), static_cast<size_t>(end.sweeps),
-                  (account.history.size() - noted) / Account::NUMBERS_OF_A_STEP, account.places.size() - begins[i]})
-                account.ends.push_back(static_cast<std::int64_t>(number));
+            for (const std::int64_t number : end.numbers()) account.ends.push_back(number);
+            account.ends.push_back((account.history.size() - noted) / Account::NUMBERS_OF_A_STEP);
+            account.ends.push_back(account.places.size() - begins[i]);
         }
         return std::move(account);
     }
@@ -95,6 +94,7 @@ private:
     Pressing<Matrix> pressing;
     std::vector<double> spans;  // weighted lengths of columns; negative where not measured yet
     Hessian hessian;
+    DrawnRows drawn;
     Places chosen, previous;
     std::chrono::steady_clock::time_point began;
     Account account;
@@ -130,7 +130,7 @@ private:
             const double before = violation(), was = certificate.value;
             if (first && ahead > 0.0) extrapolate();
             const Outcome step = solve(chosen, fraction * violation(), along_a_path());
-            out.sweeps += step.sweeps;
+            out.work += step.work;
             look(false);
             settle();
             if (step.stalled && violation() >= 0.5 * before && certificate.value >= was * (1.0 - 1e-12)) {
@@ -221,7 +221,9 @@ private:
     // and what exceeds the screen; of a group all weights. Says whether it has nothing that the last one did not have.
     bool choose(double screen) {
         const double least = screen < 1.0 ? std::max(screen, 0.0) : 1.0;  // what violates exceeds a screen as well
-        Places entering = pressing.entering(at.W, at.G, least, std::max(rule.room, 2 * support.size()));
+        // Few columns of many rows: one working set of all of them is cheaper than several that grow.
+        const bool all = !prior.groups && !drawn.refused && SampledModel<Columns>::suits(D, inner, inner, 0);
+        Places entering = pressing.entering(at.W, at.G, least, all ? inner : std::max(rule.room, 2 * support.size()));
         previous.swap(chosen);
         chosen.clear();
         const auto take = [&](size_t t) { chosen.push_back(t % k * X.d + t / k); };
@@ -294,7 +296,8 @@ private:
         if (prior.groups != nullptr) blocks = blocks_of(places);
         const WorkingSet working{a, feature.data(), klass.data(), w.data(), l1.data(), l2.data(), scale.data(),
                                  blocks.count() > 0 ? &blocks : nullptr};
-        Newton<Columns> newton(packed.columns, D, working, b.data(), at.F, shared_hessian ? hessian : own, poll);
+        Newton<Columns> newton(packed.columns, D, working, b.data(), at.F, shared_hessian ? hessian : own, drawn,
+                               poll);
         const Outcome out = newton.run(target, STEPS_PER_PASS);
         for (size_t c = 0; c < a; ++c) at.W[places[c]] = w[c];
         update_support(places);

@@ -18,8 +18,8 @@ public:
     static constexpr int MAX_SWEEPS = 1000;
 
     explicit Sweeps(Model<Columns>& model)
-        : M(model), n(model.n), k(model.k), v(n), u(k > 1 ? n * k : 0), excess(u.size()), T(k > 1 ? n : 0),
-          xq(model.A.size), center(model.A.size), h(model.A.size), conjugate(model, center, h) {}
+        : M(model), n(model.n), k(model.k), xq(model.A.size), center(model.A.size), h(model.A.size),
+          conjugate(model, center, h) {}
 
     // All coordinates once, then the non-zero ones until none moves by more than the tolerance, and again, until a
     // sweep over all moves none. Returns the number of sweeps.
@@ -65,9 +65,10 @@ private:
                 xq[i] = M.X.dot(M.A.feature[i], &M.q[l * n]);
                 center[i] = M.total_q[l] > 0.0 ? xq[i] / M.total_q[l] : 0.0;
             }
-        std::fill(excess.begin(), excess.end(), 0.0);
-        std::fill(u.begin(), u.end(), 0.0);
-        std::fill(T.begin(), T.end(), 0.0);
+        v.resize(n);
+        u.assign(k > 1 ? n * k : 0, 0.0);
+        excess.assign(u.size(), 0.0);
+        T.assign(k > 1 ? n : 0, 0.0);
         if (k == 1) M.residual(0, v.data());
     }
 

@@ -160,6 +160,11 @@ def _refuse_prior(model, name: str) -> None:
             "bound holds only for a prior fixed without it. Scale X by constants fixed in advance, or declare a prior "
             "on the weights of X as it is (prior=...)."
         )
+    if model.groups is not None:
+        raise ValueError(
+            f"{name} has groups, whose prior is no Laplace prior of single weights: there is no bound for it. Leave "
+            "groups out, or declare a prior fixed in advance (prior=...)."
+        )
     factor = model.penalty_factor
     if model.lam == 0 or (factor is not None and not np.all(np.asarray(factor) > 0)):
         what = "lam=0" if model.lam == 0 else "columns with penalty_factor 0"

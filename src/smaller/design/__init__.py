@@ -10,6 +10,7 @@ from .computed import LazyDesign
 from .dense import DenseDesign
 from .device import AcceleratedDesign
 from .namespace import follow, host, namespace, on_device, precision
+from .operator import OperatorDesign, is_operator
 from .sparse import SparseDesign
 
 __all__ = [
@@ -18,10 +19,12 @@ __all__ = [
     "Design",
     "LazyDesign",
     "Moments",
+    "OperatorDesign",
     "SparseDesign",
     "as_design",
     "follow",
     "host",
+    "is_operator",
     "namespace",
     "on_device",
     "precision",
@@ -29,9 +32,11 @@ __all__ = [
 
 
 def as_design(Phi, intercept: bool = False) -> Design:
-    """The design of a matrix, dense, sparse or on a device, with a column of ones when there is an intercept."""
+    """The design of a matrix, dense, sparse, an operator or on a device, with a column of ones for an intercept."""
     if isinstance(Phi, np.ndarray):
         return DenseDesign(Phi, intercept)
+    if is_operator(Phi):
+        return OperatorDesign(Phi, intercept)
     if on_device(Phi):
         return AcceleratedDesign(Phi, intercept)
     return SparseDesign(Phi, intercept) if issparse(Phi) else DenseDesign(Phi, intercept)

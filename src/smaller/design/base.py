@@ -130,6 +130,10 @@ class Design:
         """H^-1 and log|H| by Cholesky on the device; None where that fails, or the host is faster."""
         return None
 
+    def restricted(self, rows: np.ndarray) -> Design:
+        """The same columns on some of the rows."""
+        raise NotImplementedError
+
     def _product(self, W: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 

@@ -128,6 +128,10 @@ class DenseDesign(Design):
             total += D.T @ omega[part]
         return total
 
+    def restricted(self, rows: np.ndarray) -> DenseDesign:
+        """A copy of some of the rows."""
+        return DenseDesign(self.X[rows], self.intercept)
+
     def storage(self, columns: np.ndarray) -> tuple[tuple[np.ndarray], np.ndarray]:
         """All columns where they are contiguous, else a packed copy of those asked for."""
         if self.stored is not None:

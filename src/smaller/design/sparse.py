@@ -50,6 +50,10 @@ class SparseDesign(Design):
         """A dense copy of a matrix so small that a product costs less than the bookkeeping of a sparse one."""
         return self.take(np.arange(self.d)) if self.n * self.d <= SMALL else None
 
+    def restricted(self, rows: np.ndarray) -> SparseDesign:
+        """A copy of some of the rows."""
+        return SparseDesign(self.X.tocsr()[rows], self.intercept)
+
     def _columns(self, columns: np.ndarray | None):
         return self.X if columns is None else self.X[:, columns]
 

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
-from . import host, namespace, on_device, precision
+from . import host, is_operator, namespace, on_device, precision
+from .operator import RowsOperator, operator_columns
 
 BLOCK_BYTES = 2**28
 
@@ -58,13 +59,17 @@ def all_finite(X) -> bool:
 
 def rows_of(X, rows: np.ndarray) -> Any:
     """Some rows of a matrix, or entries of a vector, on any device."""
+    if is_operator(X):
+        return RowsOperator(X, rows)
     if not on_device(X):
         return X[rows]
     return namespace(X).take(X, _beside(rows, X), axis=0)
 
 
 def columns_of(X, columns: np.ndarray) -> Any:
-    """Some columns of a matrix, on any device."""
+    """Some columns of a matrix, on any device; those of an operator are formed."""
+    if is_operator(X):
+        return operator_columns(X, columns)
     return namespace(X).take(X, _beside(columns, X), axis=1) if on_device(X) else X[:, columns]
 
 

@@ -32,9 +32,12 @@ class Rows(NamedTuple):
     chosen: np.ndarray  # the columns kept
     unit: np.ndarray  # of each column given, its position among the columns kept; -1 where constant
     marks: np.ndarray  # of each sample given, a number that other samples do not share
+    labels: np.ndarray | None = None  # of the columns' groups, where these are the features; `unit` are their positions
 
     def copies(self) -> list[np.ndarray]:
-        """Sets of columns that are copies of each other."""
+        """Sets of columns that are copies of each other; none where the features are groups."""
+        if self.labels is not None:
+            return []
         order = np.argsort(self.unit, kind="stable")
         sets = np.split(order, np.flatnonzero(np.diff(self.unit[order])) + 1)
         return [members for members in sets if len(members) > 1 and self.unit[members[0]] >= 0]
@@ -58,6 +61,9 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
         kept = np.flatnonzero(extra["sample_weight"])
         X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         extra = {name: values[kept] for name, values in extra.items()}
+    labels = getattr(estimator, "groups", None)
+    if labels is not None and not isinstance(labels, str):
+        return _grouped(X, y, extra, groups, estimator, marks, np.asarray(labels))
     return _reduced(X, y, extra, groups, estimator, marks)
 
 
@@ -99,8 +105,24 @@ def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
     return given
 
 
+def _grouped(X, y, extra, groups, estimator, marks, labels: np.ndarray) -> Rows:
+    """Groups of columns as features: all columns stay, and those of a group enter together."""
+    if labels.shape != (X.shape[1],):
+        raise ValueError(f"groups of the estimator has shape {labels.shape}, but X has {X.shape[1]} columns.")
+    if getattr(estimator, "penalty_factor", None) is not None:
+        raise ValueError("Groups as features take no penalty_factor; give the estimator group_factor instead.")
+    known, unit = np.unique(labels, return_inverse=True)
+    candidates = np.ones(len(known), dtype=bool)
+    return Rows(X, y, extra, groups, estimator, candidates, np.arange(X.shape[1]), unit.ravel(), marks, known)
+
+
 def _reduced(X, y, extra, groups, estimator, marks) -> Rows:
     """One column for each set of copies; penalty factors go with their columns."""
+    if not isinstance(getattr(estimator, "groups", None), str | None):
+        raise ValueError(
+            "Single features are selected and tested here, and labelled groups enter whole; give an estimator with "
+            "groups='features', or without groups."
+        )
     factor = getattr(estimator, "penalty_factor", None)
     factor = None if factor is None else np.atleast_2d(np.asarray(factor, dtype=np.float64))
     if factor is not None and factor.shape[1] != X.shape[1]:

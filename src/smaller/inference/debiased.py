@@ -148,10 +148,16 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
             f"debiased takes SMLR, SMLRCV, SBMLR or LaplaceRegressor; got {type(model).__name__}. Give one of these, "
             "or None for the usual one."
         )
+    if getattr(model, "groups", None) is not None:
+        raise ValueError(
+            "debiased corrects the bias of an L1 penalty, and the model has groups; give one without groups, or None."
+        )
     if getattr(model, "class_weight", None) is not None:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."
         )
+    if getattr(model, "groups", None) is not None:
+        raise ValueError("debiased tests single columns; give a model without groups of columns.")
     rows = checked_rows(_Asked(model), X, y, None, fit_params, ensure_min_features=1, ensure_min_samples=10)
     if not rows.X.shape[1]:
         raise ValueError("Every column of X is constant: there is nothing to test.")

@@ -27,8 +27,9 @@ TOGETHER = 1 + 1e-6  # features whose strengths of entry differ by less than thi
 CLASS_PATHS = (SMLR, SMLRCV, SBMLR)
 INPUT_MODELS = (JCFO, JFSCL)  # select inputs inside a kernel
 PATH_PARAMETERS = (
-    *("parametrization", "l2", "penalty_factor", "class_weight"),
+    *("parametrization", "l2", "penalty_factor", "class_weight", "groups", "l1_share"),
     *("fit_intercept", "standardize", "tol", "max_iter"),
+    *("groups", "l1_share", "group_factor"),
 )
 IMPORTANCES = ("theta_", "gates_", "coef_")  # scalings of the inputs, where a model has them, or weights
 
@@ -40,8 +41,12 @@ def has_path(estimator) -> bool:
     return isinstance(estimator, (*CLASS_PATHS, LaplaceRegressor))
 
 
-def first_features(estimator, sample: Sample, q: int, candidates: np.ndarray) -> np.ndarray:
+def first_features(
+    estimator, sample: Sample, q: int, candidates: np.ndarray, labels: np.ndarray | None = None
+) -> np.ndarray:
     """The strengths, relative to the largest, of at most q features; 0 of all others, (n_columns,).
+
+    With `labels`, the positions of the columns' groups, the features are the groups: (n_groups,), as `candidates` is.
 
     On a path a strength is the largest lam at which the feature has a non-zero weight. Features that could only be told
     apart by chance are all left out: fewer than q features are always valid, more never are.
@@ -49,8 +54,8 @@ def first_features(estimator, sample: Sample, q: int, candidates: np.ndarray) ->
     if is_unrelated(estimator, sample):
         return np.zeros(len(candidates))
     if has_path(estimator):
-        end = END[sample[0].shape[0] < len(candidates)]
-        return first_to_enter(follower(estimator, sample), q, candidates, end)
+        end = END[sample[0].shape[0] < sample[0].shape[1]]
+        return first_to_enter(follower(estimator, sample), q, candidates, end, labels)
     return _largest_weights(estimator, sample, q, candidates)
 
 
@@ -78,13 +83,15 @@ def follower(estimator, sample: Sample) -> Callable[..., Path]:
     return lambda lams, **options: laplace_path(X, y, lams, **options, **extra, **shared)
 
 
-def first_to_enter(follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float) -> np.ndarray:
+def first_to_enter(
+    follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float, labels: np.ndarray | None = None
+) -> np.ndarray:
     """The strengths, relative to the largest, at which the first q candidates enter the path; 0 of all others.
 
     Between two strengths of the grid at which more than q have entered the path is followed on finer and finer grids.
     A feature that leaves the path again stays counted. `end` is the last strength as a fraction of the largest.
     """
-    strengths, grid = _down_until(follow, q, candidates, end)
+    strengths, grid = _down_until(follow, q, candidates, end, labels)
     largest, above = grid[0], np.inf
     for finer in range(FINE_ROUNDS + 1):
         counts = np.searchsorted(np.sort(-strengths), -grid, side="right")
@@ -98,28 +105,35 @@ def first_to_enter(follow: Callable[..., Path], q: int, candidates: np.ndarray, 
         if finer == FINE_ROUNDS or not grid[step] * TOGETHER < above < np.inf:
             return early / largest
         grid = np.geomspace(above, grid[step], FINE_POINTS)[1:]
-        strengths = np.where(early > 0, early, entered(follow(grid), candidates))
+        strengths = np.where(early > 0, early, entered(follow(grid), candidates, labels))
     return np.where(strengths >= grid[step], strengths / largest, 0.0)
 
 
-def _down_until(follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float):
+def _down_until(follow: Callable[..., Path], q: int, candidates: np.ndarray, end: float, labels: np.ndarray | None):
     """Strengths of entry and the grid, followed down until q candidates have entered or the path ends."""
     found = follow(POINTS, eps=REACH)
-    strengths, grid = entered(found, candidates), found.lams
+    strengths, grid = entered(found, candidates, labels), found.lams
     while np.count_nonzero(strengths) < q and grid[-1] > end * grid[0]:
         found = follow(grid[-1] * np.geomspace(1, REACH, POINTS + 1)[1:])
-        strengths = np.where(strengths > 0, strengths, entered(found, candidates))
+        strengths = np.where(strengths > 0, strengths, entered(found, candidates, labels))
         grid = np.append(grid, found.lams)
     return strengths, grid
 
 
-def entered(found: Path, candidates: np.ndarray) -> np.ndarray:
-    """The largest strength at which each column has a non-zero weight, 0 where it has none or is no candidate."""
+def entered(found: Path, candidates: np.ndarray, labels: np.ndarray | None = None) -> np.ndarray:
+    """The largest strength at which each column has a non-zero weight, 0 where it has none or is no candidate.
+
+    With `labels`, that of the first column of each group.
+    """
     weights = found.weights.tocoo()
     first = np.full(weights.shape[1], len(found))
     kept = weights.data != 0
     np.minimum.at(first, weights.col[kept], weights.row[kept] // found.intercepts.shape[1])
-    return np.where(candidates, np.append(found.lams, 0.0)[first], 0.0)
+    strengths = np.append(found.lams, 0.0)[first]
+    if labels is not None:
+        strengths, columns = np.zeros(len(candidates)), strengths
+        np.maximum.at(strengths, labels, columns)
+    return np.where(candidates, strengths, 0.0)
 
 
 def _largest_weights(estimator, sample: Sample, q: int, candidates: np.ndarray) -> np.ndarray:

@@ -15,12 +15,12 @@ SLACK = 1e-12  # relative: a bound that equals max_false but for rounding is met
 
 
 def _worst_case(p: int, q: int, tau: float, B: int) -> float:
-    """``q^2 / (p (2 tau - 1))``: Shah & Samworth 2013, theorem 1; Meinshausen & Buehlmann 2010, theorem 1."""
+    """``q^2 / (p (2 tau - 1))``: Shah & Samworth 2013 without assumptions; Meinshausen & Buehlmann 2010."""
     return q**2 / (p * (2 * tau - 1))
 
 
 def _unimodal(p: int, q: int, tau: float, B: int) -> float:
-    """Shah & Samworth 2013, theorem 2; infinite where the theorem says nothing."""
+    """Shah & Samworth 2013 under unimodality; infinite where their theorem says nothing."""
     theta = q / p
     if theta > 1 / np.sqrt(3) or tau <= 0.5 + min(theta**2, 0.5 / B + 0.75 * theta**2):
         return np.inf
@@ -29,7 +29,7 @@ def _unimodal(p: int, q: int, tau: float, B: int) -> float:
 
 
 def _r_concave(p: int, q: int, tau: float, B: int) -> float:
-    """Shah & Samworth 2013, section 3: ``p min{1, D(theta^2, t - B; B, -1/2), D(theta, t; 2B, -1/4)}``, t = 2 B tau."""
+    """``p min{1, D(theta^2, t - B; B, -1/2), D(theta, t; 2B, -1/4)}``, t = 2 B tau: Shah & Samworth 2013, r-concave."""
     theta, t = q / p, count_of(tau, B)
     return p * min(1.0, largest_tail(theta**2 * B, t - B, B, -0.5), largest_tail(theta * 2 * B, t, 2 * B, -0.25))
 
@@ -70,7 +70,7 @@ def expected_false(n_features, n_selected, threshold, n_pairs=50, bound="unimoda
                                                          C = 4 (1 - tau + 1/(2B)) / (1 + 1/B) for tau > 3/4
         r-concave                            p min{1, D(q^2/p^2, 2 B tau - B; B, -1/2), D(q/p, 2 B tau; 2 B, -1/4)}
 
-    (Shah & Samworth 2013, theorems 1 and 2 and section 3; Meinshausen & Buehlmann 2010, theorem 1). D is the
+    (Shah & Samworth 2013; the first also Meinshausen & Buehlmann 2010, for another count of false features). D is the
     largest tail of an r-concave distribution, found exactly; the values of R's package stabs are up to 9 % below it.
 
     Parameters

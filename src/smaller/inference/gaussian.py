@@ -47,7 +47,7 @@ CONSTRUCTIONS = {"mvr": minimum_variance, "equicorrelated": equicorrelated}
 
 
 class GaussianKnockoffs:
-    """Draws knockoffs of rows X ~ N(mean, covariance) (Candes et al. 2018, section 3.1.1).
+    """Draws knockoffs of rows X ~ N(mean, covariance) (Candes et al. 2018).
 
     ``Xk = X - (X - mean) Sigma^-1 S + E``, ``E ~ N(0, 2S - S Sigma^-1 S)``, S = diag(s_j Sigma_jj), row by row.
     """

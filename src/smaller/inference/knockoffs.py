@@ -203,6 +203,8 @@ class Knockoffs(SelectorMixin, BaseEstimator):
             raise ValueError("A sampler knows the law of X itself; give either sampler, or covariance and mean.")
         if self.mean is not None and self.covariance is None:
             raise ValueError("mean is taken with a known covariance only; give covariance, or leave mean out.")
+        if getattr(self.estimator, "groups", None) is not None:
+            raise ValueError("Knockoffs compare single columns; give an estimator without groups of columns.")
         if getattr(self.estimator, "penalty_factor", None) is not None:
             raise ValueError(
                 "Knockoffs compare columns that are penalised alike; give an estimator without penalty_factor."

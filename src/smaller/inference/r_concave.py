@@ -14,7 +14,7 @@ SECTIONS = 40  # leave 4e-9 of the interval, and 1e-16 of the value
 
 
 def largest_tail(mean: float, t: int, N: int, r: float) -> float:
-    """D: the largest P(X >= t) over r-concave X on {0, ..., N} with this mean (Shah & Samworth 2013, section 3).
+    """D: the largest P(X >= t) over r-concave X on {0, ..., N} with this mean (Shah & Samworth 2013).
 
     The extreme distributions are proportional to ``(a + i)^(1/r)`` on {0, ..., k} with a rest at k + 1, so that ::
 

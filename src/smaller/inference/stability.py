@@ -80,6 +80,9 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         counted once.
     copies_ : list of ndarray
         Columns that are copies of each other. They share their frequency, and are kept or left out together.
+    group_support_ : ndarray or None
+        Where the estimator has labelled ``groups`` of columns, which are then the features (p, q and the bound count
+        groups, and the columns of a group share their frequency): the labels of the groups that are kept.
     n_entered_ : ndarray of shape (2 * n_pairs,)
         Features selected on each half: ``n_selected_``, but where a path ends before, or features enter together.
     entries_ : sparse array of shape (2 * n_pairs, n_features)
@@ -235,6 +238,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         self.entries_ = sparse.csr_array(sparse.csc_array(entries)[:, np.where(kept, unit, 0)] * kept)
         self.entries_.eliminate_zeros()
         self.copies_, self.estimator_ = rows.copies(), rows.estimator
+        self.group_support_ = None if rows.labels is None else rows.labels[np.unique(unit[self.support_])]
         if not len(self.support_):
             warn(
                 f"{type(self).__name__} selected no feature: none was among the first {q} on {tau:.0%} of the "
@@ -284,7 +288,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         p, q, few = self.n_distinct_, self.n_selected_, self.expected_false_
         fewer = np.count_nonzero(self.n_entered_ < q)
-        first = f"{list_of(self.support_, p)}, at most {few:.2g} {'is' if few <= 1 else 'are'} expected to be false."
+        listed = list_of(self.support_, p) if self.group_support_ is None else list_of(self.group_support_, p, "group")
+        first = f"{listed}, at most {few:.2g} {'is' if few <= 1 else 'are'} expected to be false."
         if not len(self.support_):
             first = f"Of {p} features none was selected. {NOTHING}"
         if short:
@@ -304,4 +309,5 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
 def _on_half(rows: Rows, half: np.ndarray, q: int) -> sparse.csr_array:
     """The strengths at which the first q columns entered on some rows, (1, n_columns)."""
     sample = rows.X[half], rows.y[half], {name: values[half] for name, values in rows.extra.items()}
-    return sparse.csr_array(first_features(rows.estimator, sample, q, rows.candidates)[None])
+    labels = None if rows.labels is None else rows.unit
+    return sparse.csr_array(first_features(rows.estimator, sample, q, rows.candidates, labels)[None])

@@ -79,7 +79,7 @@ class WeightTable:
         try:
             import pandas as pd
         except ImportError:
-            raise ImportError('to_frame needs pandas; install it with: pip install "smaller[tables]"') from None
+            raise ImportError('to_frame needs pandas; install it with: pip install "smaller[cli]"') from None
         tests = {"p_value": self.p_value, "p_holm": self.p_holm, "p_by": self.p_by}
         if self.estimate is None:
             return pd.DataFrame(tests, index=pd.Index(self.names, name="feature"))

@@ -288,7 +288,7 @@ class Estimator(BaseEstimator):
         return self._scores_of(self._columns(X))
 
     def _scores_of(self, Phi) -> np.ndarray:
-        """Scores from the columns that have a weight, (n, k): in float64, or as X is on its device."""
+        """Scores from the columns that have a weight, (n, k): in float64 (or complex), or as X is on its device."""
         if sparse.issparse(self.coef_):
             kept = self.coef_[:, self.support_].toarray()
         else:
@@ -296,7 +296,7 @@ class Estimator(BaseEstimator):
         intercept = host(self.intercept_)
         if on_device(Phi):
             return Phi @ follow(kept.T, Phi) + follow(np.atleast_1d(intercept), Phi)
-        return np.asarray(Phi @ kept.T, dtype=np.float64) + intercept
+        return np.asarray(Phi @ kept.T, dtype=np.result_type(kept, np.float64)) + intercept
 
     def sparsify(self):
         """Turn ``coef_`` into a sparse matrix (of one row, in regression); predictions stay the same."""

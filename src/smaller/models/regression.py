@@ -108,7 +108,9 @@ class RegressionModel(RegressorMixin, Estimator):
             check_outside(self, X, outside)
             return 0.0
         if not hasattr(self, "gamma_"):
-            raise ValueError(f"outside='widen' needs variances of the weights, which {type(self).__name__} has not.")
+            raise ValueError(
+                f"outside='widen' needs variances of the weights, and {type(self).__name__} has none; use RVMRegressor."
+            )
         return added_variance(self, X)
 
 
@@ -142,8 +144,8 @@ def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float
     variance = np.full(n, level, dtype=np.float64)
     for part in gen_batches(n, max(1, BLOCK_BYTES // (8 * max(1, m)))):
         rows = Phi[part].toarray() if sparse.issparse(Phi) else Phi[part]
-        D = np.asarray(rows, dtype=np.float64) - center
-        variance[part] += np.maximum(((D @ covariance) * D).sum(axis=1), 0.0)
+        D = np.asarray(rows, dtype=np.result_type(covariance, np.float64)) - center
+        variance[part] += np.maximum(((D @ covariance) * D.conj()).sum(axis=1).real, 0.0)
     return variance
 
 
@@ -164,11 +166,13 @@ class VarianceModel(Selector, RegressionModel):
         return Problem(sample, Gaussian(self._noise() or 1.0), prior)
 
     def _solve(self, problem: Problem) -> Solution:
-        sample = problem.sample
-        evidence = Evidence(sample.design, sample.Y, sample.weight)
+        evidence = self._evidence(problem.sample)
         solution = self._maximise(evidence, problem.prior)
         told = {"evidence": evidence, "support": solution.extra["fit"].rows.copy()}
         return solution._replace(extra={**solution.extra, **told})
+
+    def _evidence(self, sample: Sample) -> Evidence:
+        return Evidence(sample.design, sample.Y, sample.weight)
 
     def _maximise(self, evidence: Evidence, prior) -> Solution:
         raise NotImplementedError

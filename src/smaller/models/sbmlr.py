@@ -45,13 +45,19 @@ class SBMLR(SparseMultinomialModel):
         Starting strengths. The first is a hundredth of the largest useful one; the fit with the greatest evidence is
         kept, an empty one only where all are.
     curvature : {"likelihood", "posterior"}, default="likelihood"
-        Hessian of ``evidence_``: the paper's, of the likelihood alone, or of all of M.
+        Hessian of ``evidence_``: the paper's, of the likelihood alone, or of all of M. With groups, whose norms are
+        curved, "posterior" is the consistent one.
     tol : float, default=1e-6
         Relative change of the strength, and relative duality gap of the L1 problem, at which the fit is done.
     max_iter : int, default=None
         L1 fits from each start, or single steps; None is 200 fits, or 20 000 steps. The fits from one start read the
         data at most ``50 + 5 max_iter`` times together, with at most 20 Newton steps each time; the last one has the
         accuracy of ``tol`` at the strength reached by then.
+    groups, l1_share, group_factor
+        Of columns, as in :class:`SMLR`; then S is the sum of the norms (and L1 terms) at strength 1, and a column
+        counts in N as one weight less than there are classes (symmetric parametrisation). Where a group leaves, N
+        jumps, and ``status_`` is often "jump": the strength is where that happens, and the group is out. Sparse groups
+        (``l1_share`` between 0 and 1) have no ``evidence_`` (NaN).
 
     Attributes
     ----------
@@ -122,6 +128,11 @@ class SBMLR(SparseMultinomialModel):
 
     def _solve(self, problem: Problem) -> Solution:
         objective = problem.objective
+        if self.n_init > 1 and objective.blocks is not None and self.l1_share:
+            raise ValueError(
+                "n_init > 1 keeps the fit with the greatest evidence, which sparse groups (l1_share between 0 and 1) "
+                "do not have in closed form; use n_init=1, or l1_share=0."
+            )
         null = null_point(objective)
         largest = objective.largest_strength(null) or 1.0
         starts = largest * np.append(FIRST_START, np.geomspace(*FURTHER_STARTS, self.n_init - 1))

@@ -10,7 +10,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from ..solvers.type2.recovery import Attempt, noiseless, noisy
+from ..design import as_design, is_operator
+from ..design.operator import checked_operator, operator_columns
+from ..objective.evidence import Evidence
+from ..solvers.type2.recovery import EXACT, Attempt, noiseless, noisy
+from ..solvers.type2.unknown_noise import FEWEST, noise_of_many_columns
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class SparseSolution:
         The plain L1 solution, whose support is never better than that of x.
     residual : float
         \\|y - Phi x\\| / \\|y\\|.
+    noise : float
+        Variance of the noise, given or estimated; 0 where y = Phi x was asked for, or holds.
 
     Examples
     --------
@@ -42,9 +48,10 @@ class SparseSolution:
     q: float
     plain: np.ndarray
     residual: float
+    noise: float = 0.0
 
 
-def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=0.0, max_iter=15) -> SparseSolution:
+def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=None, max_iter=15) -> SparseSolution:
     """A solution of y = Phi x with as few non-zeros as reweighted L1 finds, also where columns are strongly correlated.
 
     Iterates ``min sum_j w_j |x_j| s.t. y = Phi x`` and ``w_j = [phi_j^T (alpha I + Phi |X|^2 Phi^T)^-1 phi_j]^q``
@@ -55,15 +62,17 @@ def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=
 
     Parameters
     ----------
-    Phi : array-like of shape (n, m)
-        The dictionary; its columns are scaled to unit norm inside.
+    Phi : array-like of shape (n, m), or LinearOperator
+        The dictionary; its columns are scaled to unit norm inside. Of an operator all columns are formed.
     y : array-like of shape (n,)
     alpha : float or sequence of floats
         In units of the largest squared coefficient.
     q : float or sequence of floats
-    noise : float, default=0.0
-        Variance of the noise; if positive, y = Phi x is relaxed to \\|y - Phi x\\|^2 / (2 noise), solved to a duality
-        gap, and supports are compared by \\|y - Phi x\\|^2 / noise + 2 log(m) times their size.
+    noise : float, default=None
+        Variance of the noise. 0 asks for y = Phi x. None asks for that too, unless no solution has fewer non-zeros than
+        there are samples, or none exists: then y has noise, whose variance is chosen by cross-validation as that of
+        :class:`TypeIIRegressor` is. If it is positive, y = Phi x is relaxed to \\|y - Phi x\\|^2 / (2 noise),
+        solved to a duality gap, and supports are compared by \\|y - Phi x\\|^2 / noise + 2 log(m) times their size.
     max_iter : int, default=15
         Reweightings for each setting.
 
@@ -83,6 +92,9 @@ def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=
     >>> print(found.support, "where plain L1 has", np.count_nonzero(found.plain), "non-zeros")
     [ 0  2  4 15 17 18 30 31 33] where plain L1 has 30 non-zeros
     """
+    if is_operator(Phi):
+        operator = checked_operator(Phi)
+        Phi = operator_columns(operator, np.arange(operator.shape[1]))
     Phi = check_array(Phi, dtype=np.float64, input_name="Phi")
     y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
     check_consistent_length(Phi, y)
@@ -92,10 +104,22 @@ def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=
     if size == 0:
         zero = np.zeros(len(norm))
         return SparseSolution(zero, np.empty(0, dtype=int), settings[0][0], settings[0][1], zero.copy(), 0.0)
-    best, (alpha, q), plain = _search(Phi / norm, y / size, noise / size**2, settings, max_iter)
+    columns, target = Phi / norm, y / size
+    found, variance = None, 0.0 if noise is None else noise / size**2
+    if noise is not None or _in_span(columns, target):
+        found = _search(columns, target, variance, settings, max_iter)
+    if found is None or (noise is None and len(norm) > len(y) > FEWEST and np.count_nonzero(found[0].x) >= len(y)):
+        variance = noise_of_many_columns(Evidence(as_design(columns), target[:, None]))
+        found = _search(columns, target, variance, settings, max_iter)
+    best, (alpha, q), plain = found
     x = best.x * size / norm
     residual = float(np.linalg.norm(y - Phi @ x) / size)
-    return SparseSolution(x, np.flatnonzero(x), alpha, q, plain.x * size / norm, residual)
+    return SparseSolution(x, np.flatnonzero(x), alpha, q, plain.x * size / norm, residual, float(variance * size**2))
+
+
+def _in_span(Phi: np.ndarray, y: np.ndarray) -> bool:
+    """Whether columns fit y exactly, up to rounding."""
+    return len(y) <= FEWEST or bool(np.linalg.norm(y - Phi @ np.linalg.lstsq(Phi, y, rcond=None)[0]) <= EXACT)
 
 
 def _several(name: str, value) -> list[float]:

@@ -1,4 +1,4 @@
-"""Type I and Type II estimation of the sparse linear model, after Wipf & Wu (2012)."""
+"""Type I regression and Type II classification with the sparse linear model, after Wipf & Wu (2012)."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import StrOptions
 from ..errors import ConvergenceWarning, Status, warn
 from ..likelihoods import Multinomial
-from ..objective.evidence import Columns, Evidence
+from ..objective.columns import Columns
+from ..objective.evidence import Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
 from ..objective.problem import Problem
 from ..objective.sample import Sample
-from ..priors import Jeffreys, Laplace, as_scale_mixture
+from ..priors import Laplace
 from ..solvers import Solution
 from ..solvers.type1.type_one import type_one
 from ..solvers.type2 import sequential_laplace as laplace
-from ..solvers.type2.fixed_point import RULES, check_prior, reweighted_l1, type_two
 from ..solvers.type2.recovery import penalised_logistic
-from ..solvers.type2.sequential import fast, in_own_unit
-from ..solvers.type2.starts import abound, several
 from .base import COUNT
 from .classification import ClassificationModel
 from .one_vs_rest import one_vs_rest
@@ -28,7 +25,6 @@ from .regression import VarianceModel
 from .selector import Selector
 from .targets import split
 
-ALGORITHMS = {"fast": 1000, "em": 100_000, "mackay": 10_000, "reweighted-l2": 10_000, "reweighted-l1": 1000}
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
 
 
@@ -138,106 +134,6 @@ class TypeIRegressor(VarianceModel):
                 "units of y. Fit the model again.",
                 UserWarning,
             )
-
-
-class TypeIIRegressor(VarianceModel):
-    """Evidence maximisation: the weights are integrated out before their variances are chosen.
-
-    Minimises over gamma (and the noise), half of ::
-
-        y^T S^-1 y + log|S| + sum_j f(gamma_j) + n f(noise),   S = noise I + Phi Gamma Phi^T,
-
-    (Wipf & Wu 2012, eqs. 5 and 16); ``coef_`` is the posterior mean Gamma Phi^T S^-1 y. Several targets share gamma.
-    All algorithms go to stationary points of this one objective, of which there may be many.
-
-    Parameters
-    ----------
-    algorithm : {"fast", "em", "mackay", "reweighted-l2", "reweighted-l1"}, default="fast"
-        The sequential algorithm of Tipping & Faul (2003); EM; MacKay's update; reweighted ridge; reweighted lasso (of
-        whole rows, for several targets). The last four start from all columns; those that prune look at what they
-        pruned in the end, and take back what would gain. With a given noise, more columns than half the samples n,
-        and n^2 times columns of at most 10^8, "fast" starts also from MacKay's update, from EM and from lassos, and
-        keeps the best evidence: with so many columns, adding one at a time is a poor start.
-    prior : {"jeffreys", "laplace", "gaussian", "student", "lp"} or object, default="jeffreys"
-        Whose f it is; "jeffreys" has f = 0. With any other the algorithm is "em", "mackay" or "reweighted-l2"; or, if
-        f is concave and increases, which only an object of your own may have, "reweighted-l1".
-    noise : "learn" or float, default="learn"
-        Variance of the noise. With more columns than samples it cannot be learned: they fit the targets too closely,
-        and a warning says so. Give one that was measured, or the best of a few by cross-validation.
-    basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="linear"
-    fit_intercept : bool, default=True
-        The intercept has a flat prior and is integrated out.
-    tol : float, default=1e-5
-        Largest slope of the objective, in nats, in the logarithm of a variance, and the most nats that the columns
-        left out may promise together.
-    max_iter : int, default=None
-        None is the algorithm's own limit.
-
-    Attributes
-    ----------
-    coef_, intercept_, support_, relevance_vectors_, gamma_, covariance_, noise_, evidence_
-        As in :class:`RVMRegressor`.
-    objective_ : float
-        Half of the above with its constants: minus the log evidence where f = 0.
-    violation_ : float
-        In nats, over all columns: the largest slope of the objective in a log variance of the model, or what the
-        columns left out promise, each at its best variance alone, whichever is more.
-    n_iter_, status_, history_
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from smaller import TypeIIRegressor
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> names = ["fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
-    >>> reached = [TypeIIRegressor(name).fit(X, y).evidence_ for name in names]
-    >>> bool(max(reached) - min(reached) < 1e-5)
-    True
-    """
-
-    _lazy, _on_device = False, True
-    _parameter_constraints: ClassVar[dict] = {
-        **VarianceModel._parameter_constraints,
-        "algorithm": [StrOptions(set(ALGORITHMS))],
-        "prior": [str, object],
-    }
-
-    def __init__(
-        self,
-        algorithm="fast",
-        *,
-        prior="jeffreys",
-        noise="learn",
-        basis="linear",
-        fit_intercept=True,
-        tol=1e-5,
-        max_iter=None,
-    ):
-        self.algorithm = algorithm
-        self.prior = prior
-        self.noise = noise
-        self.basis = basis
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def _maximise(self, evidence: Evidence, prior) -> Solution:
-        check_prior(prior, self.algorithm)
-        # A prior of the variances has a unit of its own, so that the targets keep theirs.
-        noise = self._noise()
-        unitless = isinstance(prior, Jeffreys) or (noise is None and evidence.yy == 0)
-        found = in_own_unit(evidence, noise, self._search) if unitless else self._search(evidence, noise)
-        self._doubt_noise(evidence, found)
-        return found
-
-    def _search(self, evidence: Evidence, noise: float | None) -> Solution:
-        prior, name = as_scale_mixture(self.prior), self.algorithm
-        arguments = evidence, noise, self.tol, self.max_iter or ALGORITHMS[name]
-        if name == "reweighted-l1":
-            return reweighted_l1(*arguments, prior)
-        if name in RULES:
-            return type_two(*arguments, name, prior)
-        return fast(*arguments, several(evidence, noise) if noise is not None and abound(evidence) else ())
 
 
 class TypeIIClassifier(Selector, ClassificationModel):

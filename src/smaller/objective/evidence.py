@@ -16,67 +16,19 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangula
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..design import Design
+from .columns import Columns
 
 LOG_2PI = float(np.log(2 * np.pi))
-CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
-
-
 # Relative to the diagonal, tried in turn: rounding may leave nearly collinear columns just short of positive definite.
 RIDGES = (0.0, 1e-13, 1e-11, 1e-9)
 
 AT_ONCE = 8  # columns whose products are taken together, so that no copy of all of them is made
 CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
 SAFE = 1e7  # trace of B^T B / noise up to which the log determinant of products of columns has nine digits
+IN_BLOCK = 128  # products of all columns that are formed at a time where they are many
 BLOCK = 1024  # columns that are formed at a time
+AT_HAND = 2**24  # products of all columns with the model's that are kept at once
 DOUBTFUL = 1e-4  # a sparsity left with this fraction after a subtraction is computed again without subtraction
-
-
-class Columns:
-    """The columns of a design, weighted, centred (where there is an intercept) and in units of their norms."""
-
-    def __init__(self, design: Design, sample_weight: np.ndarray | None = None):
-        self.design = design
-        self.s = np.ones(design.n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        self.total = float(self.s.sum())
-        moments, d = design.moments(self.s), design.d
-        second = moments.second(self.total)[:d]
-        self.center = moments.mean[:d] if design.intercept else np.zeros(d)
-        square = moments.spread[:d] if design.intercept else second
-        # A constant column duplicates the intercept; an infinite unit removes it.
-        self.unit = np.where(square > CONSTANT**2 * second, np.sqrt(square), np.inf)
-
-    @property
-    def d(self) -> int:
-        """Number of columns."""
-        return self.design.d
-
-    def take(self, rows: np.ndarray) -> np.ndarray:
-        """Columns, centred and scaled but not weighted, (n, len(rows)) in Fortran order."""
-        Phi = np.asfortranarray(self.design.take(rows))
-        if self.design.intercept:
-            Phi -= self.center[rows]
-        Phi /= self.unit[rows]
-        return Phi
-
-    def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Weighted products of some columns with others, both sorted; sparse ones stay sparse."""
-        if self.design.centred:
-            return (self.take(left).T * self.s) @ self.take(right)
-        K = self.design.cross(self.s, left, right) - self.total * np.outer(self.center[left], self.center[right])
-        return K / np.outer(self.unit[left], self.unit[right])
-
-    def outer(self, gamma: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Phi Gamma Phi^T of some columns times the square roots of the weights, (n, n)."""
-        return self.design.outer(np.sqrt(self.s), self.center[rows], gamma / self.unit[rows] ** 2, rows)
-
-    def pull(self, R: np.ndarray) -> np.ndarray:
-        """Their products with R (n, r), all columns: (d, r)."""
-        G = self.design.pull(R)[: self.d]
-        return (G - np.outer(self.center, R.sum(axis=0))) / self.unit[:, None]
-
-    def spread(self, omega: np.ndarray) -> np.ndarray:
-        """Their squares summed with weights omega (n, r), all columns: (d, r)."""
-        return self.design.squares(omega, self.center) / self.unit[:, None] ** 2
 
 
 def cholesky(H: np.ndarray) -> np.ndarray:
@@ -169,16 +121,27 @@ class Evidence:
     Y : ndarray of shape (n, k)
         Targets; several columns share their gammas (multiple measurement vectors).
     sample_weight : ndarray of shape (n,), optional
+    groups : ndarray of shape (d,), optional
+        A number 0, 1, ... for each column: columns of one number share their gamma.
+    centred : int
+        Free intercepts that were taken out of columns and targets before.
     """
 
-    def __init__(self, design: Design, Y: np.ndarray, sample_weight: np.ndarray | None = None):
-        self.columns = Columns(design, sample_weight)
+    def __init__(
+        self,
+        design: Design,
+        Y: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        centred: int = 0,
+    ):
+        self.columns, self.intercepts = Columns(design, sample_weight, groups), design.intercept + centred
         self.s, self.k = self.columns.s, Y.shape[1]
         self.y_mean = self.s @ Y / self.columns.total if design.intercept else np.zeros(self.k)
         self.Z = Y - self.y_mean
         constant = np.abs(self.Z).max(axis=0, initial=0.0) <= CONSTANT_TARGET * np.abs(self.y_mean)
         self.Z[:, constant] = 0.0
-        self.total = self.columns.total - design.intercept  # what is left when the intercept is integrated out
+        self.total = self.columns.total - self.intercepts  # what is left when the intercept is integrated out
         self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))
         self.root, self.weighted = np.sqrt(self.s)[:, None], bool((self.s != 1.0).any())
         self._seen: dict[int, np.ndarray] = {}
@@ -253,7 +216,8 @@ class Evidence:
         return self.fit(rows, alpha, noise, *self.products(self.take(rows)))
 
     def _constant(self, noise: float) -> float:
-        flat = np.log(self.columns.total) if self.columns.design.intercept else 0.0
+        # A complex intercept is two real ones, each of which is the mean of half of the rows.
+        flat = self.intercepts * np.log(self.columns.total / max(self.intercepts, 1))
         return -0.5 * self.k * (self.total * (LOG_2PI + np.log(noise)) + flat)
 
     def empty(self, noise: float) -> Fit:
@@ -268,7 +232,7 @@ class Evidence:
 
         Phi are the model's columns, `pulled` all columns' products with the targets.
         """
-        present = np.isfinite(self.columns.unit) / fit.noise
+        present = self.columns.square / fit.noise
         T = self._products_with(fit.rows, Phi) / fit.noise
         E = T @ fit.covariance
         return Quality(np.maximum(present - (E * T).sum(axis=1), 0.0), pulled / fit.noise - T @ fit.mean, E)
@@ -279,21 +243,30 @@ class Evidence:
         Where z_j is a small part of |phi_j|^2 / noise, since the model's columns nearly span phi_j, or where products
         lose digits, it is the least of |phi_j - Phi m|^2 / noise + sum alpha m^2, in which nothing is subtracted.
         """
-        quality = self.quality(fit, Phi, self.pull_targets())
-        z, Q = quality.S, quality.Q
+        small = self.columns.d * len(fit.rows) <= AT_HAND
+        z, Q = self.quality(fit, Phi, self.pull_targets())[:2] if small else self._quality_in_blocks(fit, Phi)
         residual, exact = self.root * self.Z - Phi @ fit.mean, self._weighing(fit, Phi)
-        limit = DOUBTFUL / fit.noise if exact is None else np.inf
-        doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & (z < limit))
+        low = exact is not None or z < DOUBTFUL * self.columns.square / fit.noise
+        doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & low)
         for first in range(0, len(doubtful), BLOCK):
             rows = doubtful[first : first + BLOCK]
             columns = self.take(rows)
             if exact is None:
-                M = quality.E[rows].T
+                M = fit.covariance @ (Phi.T @ columns) / fit.noise
                 z[rows] = ((columns - Phi @ M) ** 2).sum(axis=0) / fit.noise + fit.alpha @ M**2
             else:
                 z[rows] = exact.least(columns / np.sqrt(fit.noise))
             Q[rows] = columns.T @ residual / fit.noise
         return z, (Q**2).mean(axis=1)
+
+    def _quality_in_blocks(self, fit: Fit, Phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """S and Q of all columns without an array of their products with those of the model."""
+        half, S = cholesky(fit.covariance), self.columns.square / fit.noise
+        for first in range(0, len(half), IN_BLOCK):
+            V = self.root * (Phi @ half[:, first : first + IN_BLOCK]) / fit.noise
+            S -= np.square(self.columns.pull(V)).sum(axis=1)
+        Q = self.columns.pull(self.root * (self.root * self.Z - Phi @ fit.mean)) / fit.noise
+        return np.maximum(S, 0.0), Q
 
     def _products_with(self, rows: np.ndarray, Phi: np.ndarray) -> np.ndarray:
         """All columns' products with some, (d, r); those of columns seen before are remembered."""

@@ -291,11 +291,9 @@ class Posterior(MemoryRows):
             return np.inf
         known = self._known_part(W, fit)
         dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in verdict.shrinkages)
-        gap, size = max(0.0, value - dual), max(abs(value), NEGLIGIBLE * self.total)
-        if gap <= COARSE * size:
-            swing = self._swing(fit.F)
-            gap += self._free_slack(fit.G, swing) + self._rounding(W, fit, swing)
-        return float(gap / size)
+        swing = self._swing(fit.F)
+        hidden = self._free_slack(fit.G, swing) + self._rounding(W, fit, swing)
+        return float((max(0.0, value - dual) + hidden) / max(abs(value), NEGLIGIBLE * self.total))
 
     def _swing(self, F: np.ndarray) -> np.ndarray:
         """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""

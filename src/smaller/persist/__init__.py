@@ -20,6 +20,7 @@ import sklearn
 from .._version import __version__
 from ..atomic import replacing
 from ..errors import ModelFileError
+from ..inference import PosteriorSample
 from .preparations import PRIVATE
 from .reading import LaterFormatError, Reader
 from .registry import ESTIMATORS, FORMAT, LARGEST_HEADER, VERSION
@@ -58,7 +59,7 @@ def save(model, path, notes: Any = None) -> None:
     >>> bool((again.predict_proba(X) == model.predict_proba(X)).all())
     True
     """
-    if type(model).__name__ not in ESTIMATORS:
+    if type(model).__name__ not in {*ESTIMATORS, PosteriorSample.__name__}:
         raise ModelFileError(unknown("model", model))
     writer = Writer()
     body = {"model": writer.encode(model, "model"), "notes": writer.encode(notes, "notes")}

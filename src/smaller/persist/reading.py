@@ -74,7 +74,8 @@ class Reader:
     def model(self) -> Any:
         """The model at the root of the tree."""
         tree = self.header["model"]
-        if not (isinstance(tree, dict) and list(tree) == ["estimator"]):
+        draws = isinstance(tree, dict) and list(tree) == ["record"] and tree["record"].get("class") == "PosteriorSample"
+        if not (draws or (isinstance(tree, dict) and list(tree) == ["estimator"])):
             raise ValueError("it contains no model")
         return self.decode(tree, "model")
 

@@ -13,18 +13,21 @@ from .. import basis
 from ..data.tables import Columns, TableTransformer
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.held_out import HeldOut
+from ..inference import CredibleSetsClassifier, CredibleSetsRegressor, PosteriorSample
 from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from ..models.jcfo import JCFO
 from ..models.kernel_machines import JFSCL, LRVM
 from ..models.multinomial import RMLR, SMLR
 from ..models.rvm import RVMClassifier, RVMRegressor
 from ..models.sbmlr import SBMLR
-from ..models.type12 import TypeIIClassifier, TypeIIRegressor, TypeIRegressor
+from ..models.type2 import TypeIIRegressor
+from ..models.type12 import TypeIIClassifier, TypeIRegressor
 from ..priors import Jeffreys, Power, Student
 from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.evidence_search import EvidenceSearch
+from ..tuning.laplace_cross_validation import LaplaceRegressorCV
 from ..tuning.path import Path
 from .preparations import PRIVATE
 
@@ -44,15 +47,16 @@ def _by_name(*classes: type) -> dict[str, Any]:
 
 ESTIMATORS = _by_name(
     *(SMLR, SMLRCV, RMLR, SBMLR, EvidenceSearch),
-    *(LaplaceRegressor, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
+    *(LaplaceRegressor, LaplaceRegressorCV, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
     *(LRVM, JFSCL, JCFO),
+    *(CredibleSetsRegressor, CredibleSetsClassifier),
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
     *(basis.Standardized, basis.GatedKernel),
     *(TableTransformer, *PRIVATE),
 )
-RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest, Columns)
+RECORDS = _by_name(Step, Path, BoostedPath, RiskCoverage, HeldOut, PriorEstimate, ShiftTest, Columns, PosteriorSample)
 PRIORS = _by_name(Power, Jeffreys, Student)  # their attributes are the arguments of their constructors
 SPLITTERS = _by_name(
     *(model_selection.KFold, model_selection.StratifiedKFold, model_selection.LeaveOneOut),

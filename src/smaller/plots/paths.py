@@ -175,7 +175,10 @@ class SparsityDisplay(Display):
         if not hasattr(estimator, "scores_") or not hasattr(estimator, "lams_"):
             name = type(estimator).__name__
             raise ValueError(f"{name} has not tried several strengths; give a fitted SMLRCV, or use from_scores.")
-        wanted = ("basis", "standardize", "fit_intercept", "class_weight", "l2", "penalty_factor", "parametrization")
+        wanted = (
+            *("basis", "standardize", "fit_intercept", "class_weight", "l2", "penalty_factor", "parametrization"),
+            *("groups", "l1_share", "group_factor"),
+        )
         shared = {name: getattr(estimator, name) for name in wanted}
         kept = path(X, y, estimator.lams_, tol=1e-4, **shared).n_kept
         scores = estimator.scores_

@@ -8,7 +8,7 @@ from ..tuning.ranking import CLASSIFICATION, REGRESSION
 
 # Colours that people with any kind of colour vision can tell apart (Okabe and Ito), dark ones first.
 # The page puts others in the place of all of these in its dark mode.
-INK, FAINT, GRID = "#3d4450", "#767676", "#e6e8eb"
+INK, FAINT, GRID, PAPER = "#3d4450", "#767676", "#e6e8eb", "#ffffff"
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]
 
 
@@ -171,12 +171,14 @@ def _path(facts: dict) -> dict:
     y = _axis("weight", "weight per standard deviation")
     lines = {"mark": {"type": "line", "tooltip": True, "strokeWidth": 2},
              "encoding": {"x": x, "y": y, "detail": {"field": "curve"}, "color": colour}}  # fmt: skip
-    labels = {"mark": {"type": "text", "align": "right", "dx": -4, "fontWeight": 600, "limit": 150},
-              "data": {"values": _labels(found)}, "encoding": {"x": x, "y": y, "text": {"field": "name"},
-                                                               "color": colour}}  # fmt: skip
+    text = {"type": "text", "align": "right", "dx": -4, "fontWeight": 600, "limit": 150}
+    place = {"x": x, "y": y, "text": {"field": "name"}}
+    halo = {"mark": {**text, "color": PAPER, "stroke": PAPER, "strokeWidth": 4}, "data": {"values": _labels(found)},
+            "encoding": place}  # fmt: skip
+    labels = {"mark": text, "data": {"values": _labels(found)}, "encoding": {**place, "color": colour}}
     model = {"mark": {"type": "rule", "strokeDash": [3, 3], "color": FAINT},
              "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}}  # fmt: skip
-    layers = [lines, _here("lam", x, found["lam"]), model, labels]
+    layers = [lines, _here("lam", x, found["lam"]), model, halo, labels]
     return _chart(values, "Weights against the strength of the prior", layers, height=380)
 
 

@@ -17,6 +17,7 @@ from ..tuning.ranking import (
     calibration,
     calibration_error,
     class_measures,
+    decision_measures,
     exact_interval,
     threshold_curve,
 )
@@ -26,7 +27,9 @@ NUMBERS = 60_000  # probabilities that the page contains at most
 CURVES = 12  # classes up to which there are curves over thresholds
 
 
-def class_facts(model, inner, X, y: np.ndarray, priors, threshold: tuple[Any, float] | None = None) -> dict[str, Any]:
+def class_facts(
+    model, inner, X, y: np.ndarray, priors, brief: bool = False, threshold: tuple[Any, float] | None = None
+) -> dict[str, Any]:
     """The facts about predicted classes; `threshold` is a class and its least probability, for the measures at it."""
     P = np.asarray(model.predict_proba(X))
     codes = bounds.admission.label_positions(inner, y)
@@ -44,13 +47,13 @@ def class_facts(model, inner, X, y: np.ndarray, priors, threshold: tuple[Any, fl
         "calibration": calibration(P, codes),
         "risk_coverage": _risk_coverage(P, codes),
         "threshold": _threshold(P, codes, inner.classes_, threshold),
-        "curves": _curves(P, codes) if P.shape[1] <= CURVES else [],
+        "curves": _curves(P, codes) if P.shape[1] <= CURVES and not brief else [],
         "samples": _samples(P, codes),
         "bound": test if not seen else _training_bound(inner, X, y),
         "told": {
-            "truth": [str(label) for label in y.tolist()],
-            "predicted": [str(inner.classes_[k]) for k in P.argmax(axis=1)],
-            "confidence": np.round(P.max(axis=1), 4).tolist(),
+            "truth": lambda i: str(y[i]),
+            "predicted": lambda i: str(inner.classes_[P[i].argmax()]),
+            "confidence": lambda i: round(float(P[i].max()), 4),
         },
     }
 
@@ -95,8 +98,6 @@ def _threshold(P: np.ndarray, codes: np.ndarray, classes: np.ndarray, asked: tup
     else:
         k, at = classes.tolist().index(asked[0]), float(asked[1])
     found = _rounded(P)[:, k] >= at
-    others = np.where(np.arange(P.shape[1]) == k, -1.0, P).argmax(axis=1)
-    measures = class_measures(P, codes, np.where(found, k, others), k)
     truth = codes == k
     counts = {
         "hits": int((found & truth).sum()),
@@ -104,8 +105,7 @@ def _threshold(P: np.ndarray, codes: np.ndarray, classes: np.ndarray, asked: tup
         "misses": int((~found & truth).sum()),
         "passed": int((~found & ~truth).sum()),
     }
-    kept = ("sensitivity", "specificity", "precision")
-    return {"class": k, "at": at, **counts, **{key: measures[key] for key in measures if key.startswith(kept)}}
+    return {"class": k, "at": at, **counts, **decision_measures(truth, found)}
 
 
 def _curves(P: np.ndarray, codes: np.ndarray) -> list[list[dict[str, float]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,8 +73,8 @@ def explain(model, X, background, names=None) -> list[Explanation]:
     >>> why, = explain(model, bunch.data[:1], bunch.data, names=bunch.feature_names)
     >>> for name, added in list(zip(why.names, why.contributions[0]))[:2]:
     ...     print(f"{name}: {added:+.1f}")
-    worst concave points: -3.4
-    worst radius: -3.0
+    radius error: -6.3
+    worst radius: -4.7
     """
     inner = core(model)
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
@@ -117,11 +118,11 @@ def _dense(Phi) -> np.ndarray:
     return Phi.toarray() if sparse.issparse(Phi) else np.asarray(Phi, dtype=np.float64)
 
 
-def row_facts(inner, X, names: np.ndarray, labels: list[str], background, told: dict[str, list]) -> dict[str, Any]:
+def row_facts(inner, X, names: np.ndarray, labels: list[str], background, told: dict[str, Callable]) -> dict[str, Any]:
     """Samples that a reader can pick on the page, each with its largest contributions.
 
     For several classes these are the contributions to the score of the predicted class, less those to the score of the
-    second most probable one. `told` has what else is known of every sample, such as the truth.
+    second most probable one. `told` has functions of the row for what else is known of it, such as the truth.
     """
     X, n = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X), X.shape[0]
     if not len(inner.support_):
@@ -130,7 +131,7 @@ def row_facts(inner, X, names: np.ndarray, labels: list[str], background, told: 
     background = mean_columns(inner, X) if background is None else background
     found = []
     for i, why in zip(rows.tolist(), explain(inner, X[rows], background, names), strict=True):
-        told_here = {key: values[i] for key, values in told.items()}
+        told_here = {key: value(i) for key, value in told.items()}
         found.append({"row": i + 1, **told_here, **_added(why, labels)})
     return {"rows": found, "of": n, "kernel": what_is_kept(inner) == "vectors"}
 

@@ -74,7 +74,7 @@ def facts(
     labels = [str(label) for label in getattr(inner, "classes_", [])]
     baseline = training.pop("means", None)
     asked = {"threshold": threshold} if task == CLASSIFICATION else {}
-    found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), **asked)
+    found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), not with_path, **asked)
     weights = kept(inner, X, names, labels)
     add_columns(weights, names, selection, intervals)
     data = {"source": source, "samples": len(y), "inputs": int(X.shape[1]), "sparse": bool(sparse.issparse(X))}

@@ -15,7 +15,7 @@ POINTS = 2_000  # samples in the charts
 STEPS = 200  # points of the curve of the samples with the smallest deviations
 
 
-def number_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
+def number_facts(model, inner, X, y: np.ndarray, priors, brief: bool = False) -> dict[str, Any]:
     """The facts about predicted numbers."""
     if np.ndim(inner.intercept_):
         raise ValueError("A report is about one target, and the model has several; fit one model for each.")
@@ -34,7 +34,11 @@ def number_facts(model, inner, X, y: np.ndarray, priors) -> dict[str, Any]:
         "surest": _surest(y, mean, deviation),
         "noise": _noise(inner, deviation),
         "samples": _samples(y, mean, deviation),
-        "told": {"truth": y.tolist(), "predicted": mean.tolist(), "deviation": deviation.tolist()},
+        "told": {
+            "truth": lambda i: float(y[i]),
+            "predicted": lambda i: float(mean[i]),
+            "deviation": lambda i: float(deviation[i]),
+        },
     }
 
 

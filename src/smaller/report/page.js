@@ -6,7 +6,7 @@ const figures = x => Number(Number(x).toPrecision(4)).toString().replace("-", "â
 
 // Colours of the charts in dark mode, in the place of those of light mode.
 const DARK = {"#0072B2": "#56B4E9", "#D55E00": "#E69F00", "#007A5E": "#3ECFA0", "#7A4988": "#C79BD6", "#B8860B": "#E3C04A",
-  "#444444": "#C9CED6", "#3d4450": "#d5dae1", "#767676": "#9AA3AE", "#e6e8eb": "#2d333b"};
+  "#444444": "#C9CED6", "#3d4450": "#d5dae1", "#767676": "#9AA3AE", "#e6e8eb": "#2d333b", "#ffffff": "#14171b"};
 const root = document.documentElement, asked = matchMedia("(prefers-color-scheme: dark)");
 const isDark = () => root.dataset.theme === "dark";
 const coloured = spec => !isDark() ? spec

@@ -12,7 +12,7 @@ function row() {
   const parts = why.names.map((name, i) => [name, figures(why.values[i]), why.added[i]]);
   if (why.others) parts.push([`${why.others} others`, "", why.rest]);
   parts.push([start, "", why.base], ["sum", "", why.score]);
-  const most = Math.max(...parts.slice(0, -1).map(part => Math.abs(part[2]))) || 1;
+  const most = Math.max(...parts.slice(0, -2).map(part => Math.abs(part[2]))) || 1;
   document.getElementById("row-parts").replaceChildren(...parts.map(([name, value, added]) => {
     const line = document.createElement("tr"), head = document.createElement("th"), bar = document.createElement("td");
     head.scope = "row"; head.textContent = name; line.append(head);

@@ -56,18 +56,29 @@ def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **
         raise ValueError("laplace_path takes no lam: it follows lams.")
     model = LaplaceRegressor(1.0, **parameters)
     problem = problem_of(model, X, y, sample_weight, offset)
-    learn, sample = model.noise == "learn", problem.sample
+    grid = laplace_grid(problem, lams, eps, model.noise == "learn")
+    solutions = laplace_solutions(problem, grid, model)
+    warn_if_unconverged(model, solutions)
+    return collected_numbers(problem.sample, grid, solutions)
+
+
+def laplace_grid(problem: Problem, lams, eps: float | None, learn: bool) -> np.ndarray:
+    """Strengths from the data, or those given."""
+    sample = problem.sample
     largest = _largest(problem, learn) if isinstance(lams, Integral) else 0.0
-    grid = strength_grid(largest, lams, eps, sample.weight.sum() < sample.design.d)
+    return strength_grid(largest, lams, eps, sample.weight.sum() < sample.design.d)
+
+
+def laplace_solutions(problem: Problem, grid: np.ndarray, model: LaplaceRegressor) -> list[Solution]:
+    """The solutions at each strength, up to the first at which the noise collapses."""
     solutions: list[Solution] = []
     for lam in grid:
         at = problem.with_prior(problem.prior.with_strength(float(lam)))
-        solution = solve_laplace(at, learn, model.solver, model.tol, model.max_iter)
+        solution = solve_laplace(at, model.noise == "learn", model.solver, model.tol, model.max_iter)
         if solution.status is Status.COLLAPSED:
             break
         solutions.append(solution)
-    warn_if_unconverged(model, solutions)
-    return _collect(sample, grid[: len(solutions)], solutions)
+    return solutions
 
 
 def training_path(model, X, y, lams=40, *, eps=0.005, tol=1e-4, sample_weight=None) -> Path:
@@ -118,7 +129,7 @@ def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4, sample_weight=None) -> 
     follow, on_path = (path, SMLR) if hasattr(model, "classes_") else (laplace_path, LaplaceRegressor)
     settings, wanted = model.get_params(deep=False), ["basis", "standardize", "fit_intercept", "class_weight"]
     if isinstance(model, PATH_MODELS):
-        wanted += ["parametrization", "l2", "penalty_factor", "noise"]
+        wanted += ["parametrization", "l2", "penalty_factor", "groups", "l1_share", "group_factor", "noise"]
     shared = {key: settings[key] for key in wanted if key in settings and key in on_path._get_param_names()}
     return follow(X, y, lams, eps=eps, tol=tol, sample_weight=sample_weight, **shared)
 
@@ -172,8 +183,9 @@ def _largest(problem: Problem, learn: bool) -> float:
     return float((np.abs(pull) / (noise * unit)).max(initial=0.0))
 
 
-def _collect(sample: Sample, grid: np.ndarray, solutions: list[Solution]) -> Path:
-    d = sample.design.d
+def collected_numbers(sample: Sample, grid: np.ndarray, solutions: list[Solution]) -> Path:
+    """The solutions at the first strengths of the grid as a path of a regression."""
+    grid, d = grid[: len(solutions)], sample.design.d
     weights = [solution.weights[:, 0] for solution in solutions]
     return Path(
         lams=grid,

@@ -77,10 +77,10 @@ def describe_table(path, **wanted: Any) -> list[ColumnReport]:
     ...     file = Path(folder, "small.csv")
     ...     _ = file.write_text("size;colour;kind\\n1,5;red;a\\n?;blue;b\\n3,0;green;b\\n")
     ...     for column in describe_table(file, target="kind"):
-    ...         print(column.name, "|", column.read_as, "|", column.missing, "|", column.remark)
-    size | numbers | 1 | numbers with a decimal comma; '?' (in 1 row) counts as missing
-    colour | categories | 0 | text, taken as categories
-    kind | target | 0 |
+    ...         print(f"{column.name}, {column.read_as}, {column.missing} missing: {column.remark or '-'}")
+    size, numbers, 1 missing: numbers with a decimal comma; '?' (in 1 row) counts as missing
+    colour, categories, 0 missing: text, taken as categories
+    kind, target, 0 missing: -
     """
     path = Path(path)
     if ending_of(path) not in FRAMES:

@@ -14,6 +14,8 @@ from ..solution import Solution, Step, Trail
 
 SMALLEST_WORKING_SET = 64
 POLISH_BELOW = 1e-5  # only fits with tol at or below this are polished to rounding, where that costs little
+# What a compiled fit took: Newton steps, sweeps over their models, Hessians of all rows and of samples of the rows.
+WORK = "sweeps", "steps", "hessians", "sampled_hessians"
 ONCE = np.ones(1)
 ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # in the order of the compiled solver's numbers
 
@@ -45,9 +47,10 @@ def minimise(
     described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
     ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
-    status, iterations, sweeps, rows, counts = ends.T
+    status, iterations, *work, rows, counts = ends.T
     objectives, violations, gaps, *_ = history[np.cumsum(rows) - 1].T
-    statuses, extras = [ENDS[i] for i in status.tolist()], [{"sweeps": i} for i in sweeps.tolist()]
+    statuses = [ENDS[i] for i in status.tolist()]
+    extras = [dict(zip(WORK, each, strict=True)) for each in np.transpose(work).tolist()]
     steps = [Step(*row)._replace(support=int(row[3])) for row in history[len(history) - rows[-1] :].tolist()]
     value, violation, gap, *_ = steps[-1]
     last = Solution(W, F, statuses[-1], value, gap, violation, int(iterations[-1]), steps, extras[-1])

@@ -21,6 +21,7 @@ from ..smooth import LEAST, confirm, is_settled, settle, smooth
 from ..solution import History, Solution
 from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
 from .descent import DescentSteps
+from .group_newton import group_newton
 from .line_search import Steps
 from .quadratic import quadratic_minimum
 from .quasi_newton import QuasiNewton
@@ -61,9 +62,7 @@ def newton(
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     if objective.blocks is not None:
-        raise ValueError(
-            "Groups of columns need the compiled core and data in memory; install it, or leave groups out."
-        )
+        return group_newton(objective, W, tol, max_iter, F)
     return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
 
 

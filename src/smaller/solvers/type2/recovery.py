@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from ...design import as_design
 from ...likelihoods import Gaussian
-from ...objective.evidence import Columns
+from ...objective.columns import Columns
 from ...objective.posterior import Posterior
 from ...priors import Laplace
 from ..l1.integrated import representative

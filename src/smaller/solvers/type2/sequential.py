@@ -101,9 +101,14 @@ def in_own_unit(
 
 
 def gains(evidence: Evidence, fit: Fit, Phi: np.ndarray) -> np.ndarray:
-    """What each column gains that the model leaves out, added alone at its best variance; Phi are the model's."""
-    gain = addition_gain(*evidence.sharpness(fit, Phi), evidence.k)
-    gain[fit.rows] = 0.0
+    """What each column, or group of them, gains that the model leaves out, added alone at its best variance.
+
+    Phi are the model's columns. That of a group is as if its columns were orthogonal and seen alike.
+    """
+    columns = evidence.columns
+    z, q2 = (columns.grouped(each) for each in evidence.sharpness(fit, Phi))
+    gain = addition_gain(z, q2, evidence.k) * columns.sizes
+    gain[fit.rows if columns.groups is None else columns.groups[fit.rows]] = 0.0
     return gain
 
 
@@ -196,8 +201,13 @@ def _spread(evidence: Evidence, rows: np.ndarray, noise: float | None) -> list[S
 
 
 def slope(evidence: Evidence, fit: Fit, floor: float) -> np.ndarray:
-    """The gradient in what is free: all log precisions, and the log noise where it is learned and above its floor."""
+    """The gradient in what is free: all log precisions, and the log noise where it is learned and above its floor.
+
+    Of groups, whose columns share a precision, it is the sum over these.
+    """
     g = evidence.gradient(fit)
+    if evidence.columns.groups is not None:
+        g = np.append(np.bincount(evidence.columns.groups[fit.rows], weights=g[:-1]), g[-1])
     held = floor == 0 or (fit.noise <= floor * (1 + 1e-12) and g[-1] <= 0)
     return np.append(g[:-1], 0.0) if held else g
 

@@ -1,6 +1,6 @@
 """The models on offer for a table, and how they compare on samples that they have not seen."""
 
-from .class_measures import balanced_error, class_measures, exact_interval, threshold_curve
+from .class_measures import balanced_error, class_measures, decision_measures, exact_interval, threshold_curve
 from .class_scores import calibration, calibration_error
 from .number_scores import coverage, density_losses, mean_and_deviation
 from .offers import (
@@ -39,6 +39,7 @@ __all__ = [
     "class_measures",
     "coverage",
     "cross_validated",
+    "decision_measures",
     "density_losses",
     "exact_interval",
     "mean_and_deviation",

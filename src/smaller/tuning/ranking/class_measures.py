@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtri
-from scipy.stats import rankdata
 
 Z = float(ndtri(0.975))
 
@@ -22,19 +21,26 @@ def exact_interval(count: int, n: int, level: float = 0.95) -> tuple[float, floa
 def class_measures(P: np.ndarray, codes: np.ndarray, decided: np.ndarray, k: int) -> dict[str, Any]:
     """The measures of one class against all others; None where a measure has no sample to be computed from."""
     truth, found = codes == k, decided == k
-    hits = int((truth & found).sum())
-    passed = int((~truth & ~found).sum())
-    area = roc_area(P[:, k], truth)
-    average = average_precision(P[:, k], truth)
+    parts = _split(P[:, k], truth)
+    area, interval = _roc(*parts)
+    average = _average_precision(*parts)
     return {
         "samples": int(truth.sum()),
+        **decision_measures(truth, found),
+        "auc": area,
+        "auc_interval": interval,
+        "average_precision": average,
+        "average_precision_interval": None if average is None else list(_logit_interval(average, int(truth.sum()))),
+    }
+
+
+def decision_measures(truth: np.ndarray, found: np.ndarray) -> dict[str, Any]:
+    """Sensitivity, specificity and precision of the samples found, with their intervals."""
+    hits, passed = int((truth & found).sum()), int((~truth & ~found).sum())
+    return {
         **_fraction("sensitivity", hits, int(truth.sum())),
         **_fraction("specificity", passed, int((~truth).sum())),
         **_fraction("precision", hits, int(found.sum())),
-        "auc": area,
-        "auc_interval": None if area is None else list(_roc_interval(P[:, k], truth, area)),
-        "average_precision": average,
-        "average_precision_interval": None if average is None else list(_logit_interval(average, int(truth.sum()))),
     }
 
 
@@ -59,36 +65,50 @@ def balanced_error(codes: np.ndarray, decided: np.ndarray, classes: int) -> tupl
 
 def roc_area(score: np.ndarray, truth: np.ndarray) -> float | None:
     """The probability that a sample of the class has a higher score than one of the others; ties count one half."""
-    n1, n0 = int(truth.sum()), int((~truth).sum())
-    if not (n1 and n0):
-        return None
-    return float((rankdata(score)[truth].sum() - n1 * (n1 + 1) / 2) / (n1 * n0))
+    return _roc(*_split(score, truth))[0]
 
 
-def _roc_interval(score: np.ndarray, truth: np.ndarray, area: float) -> tuple[float, float]:
-    """DeLong, DeLong and Clarke-Pearson 1988, on the scale of the logit, so that it stays between 0 and 1.
+def _split(score: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sorted scores of the class and of the others."""
+    return np.sort(score[truth]), np.sort(score[~truth])
 
-    With a perfect separation the variance is 0; the interval is then that of the smaller class all being right.
+
+def _midranks(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """How many of the sorted `among` are below each value, equal ones counted by one half."""
+    return (np.searchsorted(among, values, "left") + np.searchsorted(among, values, "right")) / 2
+
+
+def _roc(own: np.ndarray, others: np.ndarray) -> tuple[float | None, list[float] | None]:
+    """The area under the ROC curve, and its 95 % interval; `own` and `others` are sorted scores.
+
+    The variance is that of DeLong, DeLong and Clarke-Pearson 1988, on the scale of the logit, so that the interval
+    stays between 0 and 1. With a perfect separation the variance is 0; the interval is then that of the smaller class
+    all being right.
     """
-    n1, n0 = int(truth.sum()), int((~truth).sum())
-    rank = rankdata(score)
-    above = (rank[truth] - rankdata(score[truth])) / n0  # of each sample of the class: the others below it
-    below = 1.0 - (rank[~truth] - rankdata(score[~truth])) / n1
+    n1, n0 = len(own), len(others)
+    if not (n1 and n0):
+        return None, None
+    above, below = _midranks(own, others) / n0, 1.0 - _midranks(others, own) / n1
+    area = float(above.mean())
     variance = sum(float(part.var(ddof=1)) / len(part) for part in (above, below) if len(part) > 1)
     if not (0.0 < area < 1.0 and variance > 0.0):
-        fewest = min(n1, n0)
-        return exact_interval(round(area * fewest), fewest)
+        return area, list(exact_interval(round(area * min(n1, n0)), min(n1, n0)))
     half = Z * np.sqrt(variance) / (area * (1.0 - area))
-    return float(expit(logit(area) - half)), float(expit(logit(area) + half))
+    return area, [float(expit(logit(area) - half)), float(expit(logit(area) + half))]
 
 
 def average_precision(score: np.ndarray, truth: np.ndarray) -> float | None:
     """The precision at every sample of the class, averaged, from the highest score down; ties share a threshold."""
-    positives = int(truth.sum())
-    if not positives:
+    return _average_precision(*_split(score, truth))
+
+
+def _average_precision(own: np.ndarray, others: np.ndarray) -> float | None:
+    """At the score of each sample of the class: hits / (hits + false alarms), those of equal scores included."""
+    if not len(own):
         return None
-    curve = threshold_curve(score, truth)
-    return float((np.diff(curve["recall"], prepend=0.0) * curve["precision"]).sum())
+    hits = len(own) - np.searchsorted(own, own, "left")
+    alarms = len(others) - np.searchsorted(others, own, "left")
+    return float((hits / (hits + alarms)).mean())
 
 
 def _logit_interval(value: float, positives: int) -> tuple[float, float]:

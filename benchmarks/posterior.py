@@ -1,0 +1,133 @@
+"""Effective draws from a posterior for each second of processor time: Gibbs chains of smaller beside NUTS of numpyro.
+
+    python -m benchmarks.posterior [PROBLEM ...]
+
+One core, the same posterior (Laplace prior of fixed strength on standardised columns, flat intercepts), one chain each,
+after warm-up and compilation. The figure is the smallest bulk effective sample size over all weights, each less its
+mean over the classes, divided by the seconds. Needs numpyro, polyagamma and arviz beside smaller.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np  # noqa: E402
+from sklearn.datasets import load_diabetes, load_iris, load_wine  # noqa: E402
+
+from smaller import SMLR, LaplaceRegressor  # noqa: E402
+from smaller.datasets import load_golub, load_pima  # noqa: E402
+from smaller.inference import sample_posterior  # noqa: E402
+from smaller.inference.diagnostics import ess  # noqa: E402
+
+RESULTS = Path(__file__).parent / "results" / "posterior.json"
+
+
+def standardised(X):
+    deviation = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
+
+
+def of_training(load):
+    """The training samples of a data set with a fixed split."""
+    data = load()
+    return data.data[data.train].astype(float), data.target[data.train]
+
+
+PROBLEMS = {  # data, strength, sweeps of Gibbs, draws of NUTS
+    "pima": (lambda: of_training(load_pima), 3.0, 20_000, 2000),
+    "diabetes": (lambda: load_diabetes(return_X_y=True), 5.0, 20_000, 2000),
+    "golub": (lambda: of_training(load_golub), 1.0, 2000, 100),
+    "iris": (lambda: load_iris(return_X_y=True), 1.0, 20_000, 1000),
+    "wine": (lambda: load_wine(return_X_y=True), 1.0, 20_000, 500),
+}
+
+
+def least_ess(W):
+    """(1, draws, rows, columns) to the smallest effective sample size of the weights less their class means."""
+    W = W - W.mean(axis=2, keepdims=True) if W.shape[2] > 1 else W
+    return float(ess(W.reshape(*W.shape[:2], -1)).min())
+
+
+def gibbs(X, y, lam, sweeps):
+    kind = LaplaceRegressor(lam) if y.dtype.kind == "f" else SMLR(lam, standardize=True)
+    model = kind.fit(X, y)
+    fixed = {"chains": 1, "warmup": 500, "random_state": 0}
+    times, sample = [], None
+    for draws in (4, sweeps):  # the difference leaves the warm-up out
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            begin = time.process_time()
+            sample = sample_posterior(model, X, y, draws=draws, max_sweeps=draws, **fixed)
+            times.append(time.process_time() - begin)
+    return least_ess(sample.coef), times[1] - times[0]
+
+
+def nuts(X, y, lam, draws):
+    import jax
+    import numpyro
+    import numpyro.distributions as dist
+    from jax import numpy as jnp
+    from numpyro.infer import MCMC, NUTS
+
+    numpyro.enable_x64()
+    d = X.shape[1]
+    numbers = y.dtype.kind == "f"
+    classes, codes = (None, y) if numbers else np.unique(y, return_inverse=True)
+    k = 1 if numbers or len(classes) == 2 else len(classes)
+
+    def model():
+        w = numpyro.sample("w", dist.Laplace(0, 1 / lam).expand([d, k]).to_event(2))
+        if numbers:
+            b = numpyro.sample("b", dist.ImproperUniform(dist.constraints.real, (), ()))
+            log = numpyro.sample("log", dist.ImproperUniform(dist.constraints.real, (), ()))  # log of the deviation
+            sigma = jnp.exp(log)
+            numpyro.sample("y", dist.Normal(b + X @ w[:, 0] * sigma, sigma), obs=y)
+            return
+        free = k if k == 1 else k - 1
+        b = numpyro.sample("b", dist.ImproperUniform(dist.constraints.real, (free,), ()))
+        F = X @ w
+        if k == 1:
+            numpyro.sample("y", dist.Bernoulli(logits=F[:, 0] + b[0]), obs=codes)
+        else:
+            numpyro.sample("y", dist.Categorical(logits=F + jnp.append(b, 0.0)), obs=codes)
+
+    X = jnp.asarray(X)
+    chain = MCMC(NUTS(model), num_warmup=min(500, 5 * draws), num_samples=draws, num_chains=1, progress_bar=False)
+    chain.warmup(jax.random.PRNGKey(0))
+    chain.run(jax.random.PRNGKey(1))  # compiles
+    begin = time.process_time()
+    chain.run(jax.random.PRNGKey(2))
+    W = np.asarray(chain.get_samples()["w"])
+    took = time.process_time() - begin
+    return least_ess(W.transpose(0, 2, 1)[None]), took
+
+
+def main(chosen):
+    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in chosen or PROBLEMS:
+        data, lam, sweeps, draws = PROBLEMS[name]
+        X, y = data()
+        X = standardised(X)
+        y = y.astype(float) if name == "diabetes" else y
+        row = {}
+        for who, run, count in (("gibbs", gibbs, sweeps), ("nuts", nuts, draws)):
+            size, took = run(X, y, lam, count)
+            row[who] = {"ess": round(size, 1), "seconds": round(took, 3), "ess_per_second": round(size / took, 2)}
+            print(name, who, row[who], flush=True)
+        row["ratio"] = round(row["gibbs"]["ess_per_second"] / row["nuts"]["ess_per_second"], 2)
+        print(name, "ratio", row["ratio"], flush=True)
+        found[name] = row
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,179 @@
+"""Gibbs chains: the linear model with its noise, and the softmax by Polya-Gamma variables.
+
+Both work on standardised columns A, the last of them ones where there is an intercept in the softmax.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp
+
+from .normal_draws import LARGE, by_cholesky, normal_draw
+from .polya_gamma_draws import polya_gamma
+
+ACCEPTED = 0.44  # share of the proposed scalings that are to be accepted
+FLAT = 1e-4  # precision of intercepts where every precision has to be positive
+
+
+@dataclass
+class GibbsDraw:
+    """One state that is kept: weights (d, k), intercepts (k,), and what else was drawn."""
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    lam: float
+    noise: float
+    log_likelihood: float
+
+
+@dataclass(frozen=True, eq=False)
+class SoftmaxData:
+    """A (n, d + ones), indicators Y (n, m) with the class of fixed scores last, weights s, offsets (n, m)."""
+
+    A: Any
+    Y: np.ndarray
+    weight: np.ndarray
+    offset: np.ndarray
+    columns: int  # of weights: all m classes, or all but the last
+    ones: bool  # whether the last column of A is the intercept
+    intercept_precision: float = 0.0
+
+    @property
+    def free_intercepts(self) -> int:
+        """Columns of weights with an intercept; one of a flat symmetric softmax is fixed: shifts change nothing."""
+        fixed = self.columns == self.Y.shape[1] and self.intercept_precision == 0
+        return (self.columns - fixed) * self.ones
+
+
+class SoftmaxChain:
+    """Class by class given the others (Polson, Scott & Windle 2013, section 6.3), with scale and shift moves."""
+
+    def __init__(self, data: SoftmaxData, prior: Any, start: np.ndarray, rng: np.random.Generator):
+        self.data, self.prior, self.rng = data, prior, rng
+        self.V = np.zeros((data.A.shape[1], data.Y.shape[1]))
+        self.V[:, : data.columns] = start
+        self.d = data.A.shape[1] - data.ones
+        self.kappa = data.weight[:, None] * (data.Y - 0.5)
+        self.sign = 2 * data.Y[:, 0] - 1 if data.Y.shape[1] == 2 else None
+        self.E = data.A @ self.V
+        self.step, self.sweeps, self.warming = 0.3, 0, True
+
+    def sweep(self) -> None:
+        """One update of everything."""
+        data, w = self.data, self.V[: self.d, : self.data.columns]
+        if self.prior.moves and self.sweeps:
+            self._scale(w)
+            if data.columns == data.Y.shape[1]:
+                self._shift(w)
+        precision = self.prior.update(self.rng, w)
+        for column in range(data.columns):
+            self._draw_class(column, precision[:, column])
+        self.sweeps += 1
+
+    def _draw_class(self, column: int, precision: np.ndarray) -> None:
+        """Polya-Gamma variables of a class against the others, then its weights."""
+        data, F = self.data, self.E + self.data.offset
+        others = F[:, 1 - column] if F.shape[1] == 2 else logsumexp(np.delete(F, column, axis=1), axis=1)
+        omega = polya_gamma(self.rng, data.weight, F[:, column] - others)
+        kappa = self.kappa[:, column] + omega * (others - data.offset[:, column])
+        own = data.ones and column < data.free_intercepts
+        A, v = data.A, self.V[:, column]
+        if data.ones and own:
+            wide = data.A.shape[1] > data.A.shape[0]
+            precision = np.append(precision, data.intercept_precision or (FLAT if wide else 0.0))
+        elif data.ones:
+            A, v = A[:, : self.d], v[: self.d]
+        v[:] = normal_draw(self.rng, A, omega, kappa, precision, v)
+        self.E[:, column] = A @ v
+
+    def _scale(self, w: np.ndarray) -> None:
+        """Propose c (W, b): nearly separable classes make the chain creep along this ray."""
+        c = float(np.exp(self.step * self.rng.standard_normal()))
+        dim = w.size + self.data.free_intercepts
+        change = self.log_likelihood(c) - self.log_likelihood() + self.prior.scaled_by(w, c) + dim * np.log(c)
+        if self.data.ones:
+            change -= 0.5 * self.data.intercept_precision * (c**2 - 1) * (self.V[self.d] ** 2).sum()
+        accepted = np.log(self.rng.random()) < change
+        if accepted:
+            self.V *= c
+            self.E *= c
+        if self.warming:
+            self.step = min(self.step * float(np.exp((accepted - ACCEPTED) / np.sqrt(self.sweeps))), 3.0)
+
+    def _shift(self, w: np.ndarray) -> None:
+        """Add to each feature's weights of all classes a number that changes no probability."""
+        t = self.prior.shift(self.rng, w)
+        if t is not None:
+            w += t[:, None]
+            self.E += (self.data.A[:, : self.d] @ t)[:, None]
+
+    def log_likelihood(self, c: float = 1.0) -> float:
+        """log p(Y | c W, c b)."""
+        if self.sign is not None:  # two classes
+            odds = self.sign * (c * (self.E[:, 0] - self.E[:, 1]) + self.data.offset[:, 0] - self.data.offset[:, 1])
+            return -float(self.data.weight @ np.logaddexp(0.0, -odds))
+        F = c * self.E + self.data.offset
+        largest = F.max(axis=1)
+        total = largest + np.log(np.exp(F - largest[:, None]).sum(axis=1))
+        return float(self.data.weight @ ((self.data.Y * F).sum(axis=1) - total))
+
+    def state(self) -> GibbsDraw:
+        """The present state."""
+        k = self.data.columns
+        intercept = self.V[self.d, :k].copy() if self.data.ones else np.zeros(k)
+        return GibbsDraw(self.V[: self.d, :k].copy(), intercept, self.prior.lam, np.nan, self.log_likelihood())
+
+
+@dataclass(frozen=True, eq=False)
+class LinearData:
+    """Centred columns A (n, d) and target y (n,), both multiplied by the roots of the weights; the sum of those."""
+
+    A: Any
+    y: np.ndarray
+    total: float
+    noise: float | None  # None where it is to be drawn
+    ones: bool
+
+
+class LinearChain:
+    """Park & Casella (2008): w | noise, noise | w, and the scales of the prior; the intercept is integrated out."""
+
+    def __init__(self, data: LinearData, prior: Any, start: np.ndarray, rng: np.random.Generator):
+        self.data, self.prior, self.rng = data, prior, rng
+        self.w, self.warming = start.astype(float), True
+        self.noise = float(data.y @ data.y) / data.total if data.noise is None else data.noise
+        n, d = data.A.shape
+        self.gram = data.A.T @ data.A if isinstance(data.A, np.ndarray) and (d <= n and d <= LARGE) else None
+        self.pull = data.A.T @ data.y
+
+    def sweep(self) -> None:
+        """One update of everything."""
+        data, rng, root = self.data, self.rng, np.sqrt(self.noise)
+        precision = self.prior.update(rng, self.w[:, None] / root, self.noise)[:, 0]
+        if self.gram is not None:
+            Q = self.gram.copy()
+            Q.flat[:: len(Q) + 1] += precision
+            self.w = by_cholesky(rng, Q / self.noise, self.pull / self.noise)
+        else:
+            ones = np.ones(len(data.y))
+            scaled = normal_draw(rng, data.A, ones, data.y / root, precision, self.w / root)
+            self.w = root * scaled
+        if data.noise is None:
+            self._draw_noise(precision)
+
+    def _draw_noise(self, precision: np.ndarray) -> None:
+        fixed = self.prior.slab_precision(self.noise)[:, 0] if hasattr(self.prior, "slab_precision") else 0.0
+        residual = self.data.y - self.data.A @ self.w
+        square = float(residual @ residual + self.w @ ((precision - fixed) * self.w))
+        degrees = self.data.total - self.data.ones + len(self.w)
+        self.noise = square / 2 / self.rng.standard_gamma(degrees / 2)
+
+    def state(self) -> GibbsDraw:
+        """The present state, with an intercept drawn about the mean of the target."""
+        residual = self.data.y - self.data.A @ self.w
+        level = np.sqrt(self.noise / self.data.total) * self.rng.standard_normal() if self.data.ones else 0.0
+        value = -0.5 * self.data.total * np.log(2 * np.pi * self.noise) - 0.5 * float(residual @ residual) / self.noise
+        return GibbsDraw(self.w[:, None].copy(), np.array([level]), self.prior.lam, self.noise, value)

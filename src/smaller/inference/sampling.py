@@ -1,0 +1,247 @@
+"""Draws from the posterior of a fitted model."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from ..design import host
+from ..errors import ConvergenceWarning, choose, warn
+from ..models.base import Given
+from ..progress import tell
+from .gibbs import GibbsDraw
+from .posterior_problem import PosteriorProblem, conditional_draws, posterior_problem
+from .posterior_sample import LEAST_ESS, PosteriorSample
+
+STARTS = (1.0, 0.5, 1.5, 2.0)  # multiples of the mode, one for each chain
+JITTER = 0.1
+ROUNDS = 10  # in which the draws are made, with progress after each
+
+
+def sample_posterior(
+    model,
+    X,
+    y,
+    *,
+    prior: str | None = None,
+    rate: str = "fixed",
+    rate_prior: tuple[float, float] | None = None,
+    n_relevant: float | None = None,
+    global_scale: float | None = None,
+    slab: float = 2.0,
+    draws: int = 1000,
+    chains: int = 4,
+    warmup: int | None = None,
+    max_sweeps: int | None = None,
+    method: str | None = None,
+    sample_weight=None,
+    offset=None,
+    random_state=None,
+    n_jobs: int | None = None,
+) -> PosteriorSample:
+    """Draw from the posterior of the weights of a fitted model.
+
+    `SMLR`, `SMLRCV`, `SBMLR`, `RMLR` and `LaplaceRegressor` are sampled by Gibbs chains that start at (and about) the
+    fitted weights: Polya-Gamma variables for classes (Polson, Scott & Windle 2013), the linear model of Park & Casella
+    (2008) for numbers. Models whose hyperparameters were learned by their evidence (`TypeIIRegressor`, `RVMRegressor`)
+    and those with a Jeffreys prior have no such posterior: their normal approximation on the selected columns is
+    returned in the same form, marked as conditional on the selection.
+
+    Parameters
+    ----------
+    model : fitted model
+    X, y
+        The data of the fit, or others of the same columns and classes.
+    prior : {None, "horseshoe"}, default=None
+        None is the model's own prior. "horseshoe" is the regularised horseshoe (Piironen & Vehtari 2017).
+    rate : {"fixed", "learn"}, default="fixed"
+        The strength of the prior: that of the fitted model, or drawn with the weights under a gamma prior.
+    rate_prior : (shape, rate), default=None
+        Of that gamma prior; None is (3, 3 / lam), whose mean is the strength of the model. Both must be positive: under
+        the prior 1 / lam of SBMLR's paper the posterior is not a probability distribution.
+    n_relevant, global_scale, slab
+        Of the horseshoe: the guessed number of relevant weights (None is a tenth of them), or the scale tau0 itself,
+        and the standard deviation of the slab, for each standard deviation of a column (and of y).
+    draws : int, default=1000
+        Draws kept of each chain.
+    chains : int, default=4
+    warmup : int, default=None
+        Sweeps that are not kept; None is 500 (200 in regression).
+    max_sweeps : int, default=None
+        Where the draws are not yet worth enough (R-hat above 1.01, or an effective sample size below 400), the chains
+        go on and keep every second, fourth ... draw, up to this many sweeps each; None is 20 times `draws`.
+    method : {None, "gibbs"}, default=None
+        "laplace", the normal approximation at the mode, is refused: at a weight of 0 an L1 prior has no curvature.
+    sample_weight : array-like of shape (n_samples,), optional
+        Repetitions. With class weights, or weights that are not counts, the result is a weighted pseudo-posterior whose
+        width depends on their scale, and a warning says so.
+    offset : array-like, optional
+        As in the fit.
+    random_state : int, RandomState instance or None, default=None
+        The draws are the same for the same seed, whatever `n_jobs`.
+    n_jobs : int, default=None
+        Chains at a time, in processes of their own.
+
+    Returns
+    -------
+    PosteriorSample
+        Ctrl-C ends the sampling early, and what was drawn by then is returned with a warning.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from smaller import LaplaceRegressor
+    >>> from smaller.inference import sample_posterior
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = LaplaceRegressor(lam=20.0).fit(X, y)
+    >>> sample = sample_posterior(model, X, y, random_state=0)
+    >>> low, high = sample.interval(0.95)[:, 0, 2]
+    >>> print(f"weight of {sample.names[2]}: 95 % between {low:.0f} and {high:.0f}")
+    weight of bmi: 95 % between 391 and 655
+    """
+    check_is_fitted(model)
+    seed = check_random_state(random_state).randint(2**31)
+    _refuse_bad(prior, rate, method, draws, chains)
+    told = {"model": type(model).__name__, "random_state": random_state if isinstance(random_state, int) else None}
+    conditional = conditional_draws(model, draws * chains, np.random.default_rng(seed))
+    if conditional is not None:
+        return _sample_of_normal(model, conditional, told)
+    known = {"prior": prior, "rate": rate, "rate_prior": rate_prior, "global_scale": global_scale, "slab": slab}
+    problem = posterior_problem(model, Given(X, y, sample_weight, offset), n_relevant=n_relevant, **known)
+    warmup = (200 if problem.linear else 500) if warmup is None else warmup
+    run = _Run(problem, chains, draws, seed, n_jobs)
+    sweeps = run.collect(warmup, max_sweeps or 20 * draws)
+    sample = _sample(model, problem, run, {**told, **problem.settings, "warmup": warmup, "sweeps": sweeps})
+    _warn_if_poor(sample)
+    return sample
+
+
+def _refuse_bad(prior, rate, method, draws, chains) -> None:
+    if method == "laplace":
+        raise ValueError(
+            "method='laplace' is refused: at a weight of exactly 0 the log posterior of an L1 prior has a kink and no "
+            "curvature, so that a standard error there is 0 or undefined, and those of the other weights are "
+            "conditional on these zeros. Use the draws of method='gibbs', or smaller.inference.debiased."
+        )
+    choose("method", method, [None, "gibbs"])  # type: ignore[list-item]
+    choose("prior", prior, [None, "horseshoe"])  # type: ignore[list-item]
+    choose("rate", rate, ["fixed", "learn"])
+    if prior == "horseshoe" and rate == "learn":
+        raise ValueError("rate='learn' is for a model's own prior; the horseshoe always learns its scales.")
+    if draws < 4 or chains < 1:
+        raise ValueError(f"draws must be at least 4 and chains at least 1; got draws={draws}, chains={chains}.")
+
+
+class _Run:
+    """Chains that advance together, and the draws kept of each."""
+
+    def __init__(self, problem: PosteriorProblem, chains: int, draws: int, seed: int, n_jobs: int | None):
+        self.problem, self.wanted, self.n_jobs = problem, draws, n_jobs
+        rngs = [np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(chains)]
+        self.chains = [problem.chain(_start(problem, i, rng), rng) for i, rng in enumerate(rngs)]
+        self.kept: list[list[GibbsDraw]] = [[] for _ in range(chains)]
+        self.thin, self.interrupted, self.began = 1, False, time.monotonic()
+
+    def collect(self, warmup: int, most: int) -> int:
+        """Warm up, draw, and go on with thinner chains while the draws are worth too little; the sweeps made."""
+        try:
+            self._advance(warmup, 0, "warm-up")
+            for chain in self.chains:
+                chain.warming = False
+            done = self._draw(self.wanted)
+            while 2 * done <= most and not self.problem.good_enough(self.kept):
+                self.kept = [kept[1::2] for kept in self.kept]
+                self.thin *= 2
+                done += self._draw(self.wanted - min(map(len, self.kept)))
+        except KeyboardInterrupt:
+            self.interrupted = True
+            least = min(map(len, self.kept))
+            if least < 4:
+                raise
+            self.kept = [kept[:least] for kept in self.kept]
+        return self.thin * min(map(len, self.kept))
+
+    def _draw(self, count: int) -> int:
+        """So many draws of each chain; the sweeps that they took."""
+        for part in np.array_split(np.arange(count), ROUNDS):
+            if len(part):
+                self._advance(self.thin * len(part), self.thin, "sampling")
+        return self.thin * count
+
+    def _advance(self, sweeps: int, every: int, what: str) -> None:
+        """All chains by so many sweeps, each `every`-th kept. A round is kept whole or, with Ctrl-C, not at all."""
+        if self.n_jobs in (None, 1):
+            found = [_advanced(chain, sweeps, every) for chain in self.chains]
+        else:
+            found = Parallel(n_jobs=self.n_jobs)(delayed(_advanced)(chain, sweeps, every) for chain in self.chains)
+        self.chains = [chain for chain, _ in found]
+        for kept, (_, new) in zip(self.kept, found, strict=True):
+            kept.extend(new)
+        tell(f"{what}: {len(self.kept[0])} draws of each of {len(self.chains)} chains, every {self.thin}. sweep kept")
+
+
+def _advanced(chain: Any, sweeps: int, every: int) -> tuple[Any, list[GibbsDraw]]:
+    kept = []
+    for sweep in range(1, sweeps + 1):
+        chain.sweep()
+        if every and sweep % every == 0:
+            kept.append(chain.state())
+    return chain, kept
+
+
+def _start(problem: PosteriorProblem, place: int, rng: np.random.Generator) -> np.ndarray:
+    """The mode for the first chain, multiples of it with jitter for the others: equal starts would hide much."""
+    start = STARTS[place % len(STARTS)] * problem.mode
+    return start if place == 0 else start + JITTER * rng.standard_normal(start.shape)
+
+
+def _sample(model, problem: PosteriorProblem, run: _Run, settings: dict) -> PosteriorSample:
+    coef, intercept, lam, noise, value = problem.in_units(run.kept)
+    settings = {**settings, "thin": run.thin, "interrupted": run.interrupted}
+    told = problem.names, problem.classes, problem.scale, problem.basis, settings
+    return PosteriorSample(coef, intercept, lam, noise, value, np.atleast_2d(_dense(model.coef_)), *told)
+
+
+def _sample_of_normal(model, found, settings: dict) -> PosteriorSample:
+    """Independent draws of a normal approximation, as one chain."""
+    coef, intercept = found
+    d = coef.shape[-1]
+    names = [str(name) for name in model.basis_.names(_input_names(model))]
+    value = np.zeros(coef.shape[:2])
+    noise = np.full(coef.shape[:2], float(model.noise_)) if hasattr(model, "noise_") else None
+    told = {**settings, "conditional": True, "thin": 1, "warmup": 0, "sweeps": coef.shape[1], "interrupted": False}
+    mode = np.atleast_2d(_dense(model.coef_))
+    classes = getattr(model, "classes_", None)
+    return PosteriorSample(coef, intercept, None, noise, value, mode, names, classes, np.ones(d), model.basis_, told)
+
+
+def _input_names(model) -> np.ndarray:
+    given = getattr(model, "feature_names_in_", None)
+    return np.array([f"x{j}" for j in range(model.n_features_in_)]) if given is None else np.asarray(given)
+
+
+def _dense(coef) -> np.ndarray:
+    coef = host(coef)
+    return coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef, dtype=np.float64)
+
+
+def _warn_if_poor(sample: PosteriorSample) -> None:
+    if sample.settings["interrupted"]:
+        warn("Sampling was interrupted; the draws made by then are returned.", ConvergenceWarning)
+    if sample.converged:
+        return
+    found = sample.diagnostics
+    least = min(found["ess_bulk"], found["ess_tail"])
+    need = int(np.ceil(sample.settings["sweeps"] * max(LEAST_ESS / max(least, 1.0), 2.0)))
+    warn(
+        f"The chains have not converged well enough for intervals to be relied on: R-hat is {found['rhat']:.3f} (at "
+        f"most 1.01 is good) and the smallest effective sample size {least:.0f} (at least {LEAST_ESS:.0f}), of "
+        f"{found['worst']}. About {need} sweeps of each chain (max_sweeps) would probably do; classes that are nearly "
+        "separable need many, and a stronger prior fewer.",
+        ConvergenceWarning,
+    )

@@ -1,0 +1,110 @@
+"""The greatest evidence of columns alone or in groups, at a given noise: starts in bulk, Newton, and a check of all.
+
+EM from equal variances, a few lassos whose weights are the slopes of the evidence, Newton's method on the groups that
+are left, and then every group is looked at: those that would gain enter, until all together promise next to nothing.
+Where samples are few, several starts are followed and the best kept; with many samples, or a matrix known by products
+alone, EM is stochastic and its covariance is never formed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...errors import Status
+from ...objective.evidence import Evidence
+from ..solution import Solution, Step
+from .bulk_lasso import AFTER, FROM_NOTHING, after_lassos
+from .covariance_free import STEPS as STEPS_OF_RULES
+from .covariance_free import exact_at_hand, mackay_rule, ridge_rule, strongest
+from .grouped import GroupedEvidence, GroupFit, newton_on_variances, promises, with_groups
+from .sequential import solution
+
+LASSO_SAMPLES = 4000  # with more, lassos of thousands of columns take longer than they save
+CARELESS, FEW_STEPS = 1e-2, 8  # slope and steps of Newton's method in the first two rounds
+STEPS = 40  # of Newton's method in a round
+ENTER = 16  # groups that may enter at a time, or a quarter of those in the model
+CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a group enters with, and how often that is repeated
+DISTANCE = 1e-9  # by how much q2 must exceed k z for a group to count as one that would gain
+
+
+def best_evidence(evidence: Evidence, noise: float, tol: float, max_iter: int) -> Solution:
+    """The best model over the starts, certified over all columns; `max_iter` rounds of Newton and check at most."""
+    began = time.perf_counter()
+    problem = GroupedEvidence(evidence)
+    best: GroupFit | None = None
+    history: list[Step] = []
+    for start in _starts(problem, noise):
+        found, steps = newton_and_check(start, tol, max_iter, began)
+        history += steps
+        if best is None or found.log_evidence > best.log_evidence:
+            best = found
+    assert best is not None
+    return solution(evidence, best.fit(), 0.0, history, tol, True)
+
+
+def after_em(evidence: Evidence, noise: float, steps: int) -> Solution:
+    """The model after a number of EM steps from equal variances, on the columns that these leave."""
+    began = time.perf_counter()
+    fit = strongest(GroupedEvidence(evidence), noise, steps, exact=True)
+    history = [Step(-fit.log_evidence, np.nan, np.nan, len(fit.columns), time.perf_counter() - began)]
+    found = solution(evidence, fit.fit(), 0.0, history, 0.0, False)
+    history[-1] = history[-1]._replace(violation=found.violation)
+    return found._replace(status=Status.STOPPED, n_iter=steps)
+
+
+def _starts(problem: GroupedEvidence, noise: float) -> Iterator[GroupFit]:
+    nothing = GroupFit(problem, np.empty(0, dtype=int), np.empty(0), noise)
+    if not len(problem) or problem.evidence.yy == 0:
+        yield nothing
+        return
+    first, single = strongest(problem, noise), problem.k == 1 and len(problem) == len(problem.column)
+    if not exact_at_hand(problem):
+        yield after_lassos(first, AFTER) if single and len(problem.evidence.s) < LASSO_SAMPLES else first
+        return
+    yield first
+    yield strongest(problem, noise, rule=mackay_rule)
+    yield strongest(problem, noise, 2 * STEPS_OF_RULES, annealed=True)
+    if single:
+        yield after_lassos(first, AFTER)
+        yield after_lassos(nothing, FROM_NOTHING)
+    else:
+        yield strongest(problem, noise, 2 * STEPS_OF_RULES, ridge_rule)
+
+
+def newton_and_check(fit: GroupFit, tol: float, max_iter: int, began: float) -> tuple[GroupFit, list[Step]]:
+    """Newton on the groups of the model, and all others looked at, in turn, until these promise less than tol."""
+    history: list[Step] = []
+    for i in range(max_iter):
+        early, before = i < 2, fit.log_evidence
+        fit = newton_on_variances(fit, CARELESS, FEW_STEPS) if early else newton_on_variances(fit, 0.1 * tol, STEPS)
+        z, q2 = fit.slopes()
+        gain = promises(fit, z, q2)
+        slope = float(np.abs(0.5 * fit.gamma * (fit.problem.k * z - q2)[fit.groups]).max(initial=0.0))
+        violation = max(float(gain.sum()), slope)
+        history.append(Step(-fit.log_evidence, violation, np.nan, len(fit.columns), time.perf_counter() - began))
+        if violation <= (tol if early else 0.5 * tol):
+            break
+        entered = _entered(fit, gain, z, q2)
+        if entered is None and not early and fit.log_evidence - before <= 0.01 * tol:
+            break
+        fit = fit if entered is None else entered
+    return fit, history
+
+
+def _entered(fit: GroupFit, gain: np.ndarray, z: np.ndarray, q2: np.ndarray) -> GroupFit | None:
+    """With the groups that promise most; many at once may overshoot, so variances shrink until nothing is lost."""
+    ratio = q2 / (fit.problem.k * z)
+    new = np.flatnonzero((gain > 0) & (ratio > 1 + DISTANCE))
+    new = new[np.argsort(-ratio[new], kind="stable")[: max(ENTER, len(fit.groups) // 4)]]
+    if not len(new):
+        return None
+    gamma = CAUTIOUS * (ratio[new] - 1) * fit.problem.size[new] / z[new]
+    for _ in range(SHRINKS):
+        found = with_groups(fit, new, gamma)
+        if found.log_evidence >= fit.log_evidence:
+            return found
+        gamma = CAUTIOUS * gamma
+    return None

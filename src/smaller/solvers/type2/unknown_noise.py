@@ -1,0 +1,159 @@
+"""The variance of the noise where columns abound, and the evidence alone would fit the targets exactly.
+
+With more columns than samples the evidence rises all the way to a noise of 0: the best n of the columns fit n targets.
+Here a model is chosen first, by the predictive density of held-out samples or, for many targets, by a scaled lasso of
+whole rows; the noise is what least squares on the columns that clearly differ from 0 leaves, by degree of freedom.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.stats import chi2
+
+from ...design import OperatorDesign
+from ...objective.evidence import LOG_2PI, Evidence
+from ..solution import Solution, Step
+from ..type1.row_lasso import RowLasso
+from .auto import newton_and_check
+from .covariance_free import strongest
+from .grouped import GroupedEvidence, GroupFit
+from .sequential import FLOOR, solution
+
+FOLDS = 5
+STEP, FIRST, LEAST = 0.5, 9, 1e-9  # decades between noises, from the targets' variance on, how many, and the smallest
+FINER = 1 / 3, 1 / 6  # decades on both sides of the best noise so far
+ROUGHLY, ROUNDS = 1e-2, 8  # nats to which, and rounds in which, the model of a fold is settled
+CLEAR = 0.0124  # probability of a weight as many deviations from 0 as one that is kept: 2.5 of a single weight
+MANY_TARGETS = 10  # from which their common rows show against the noise without folds
+FEWEST = 4  # samples that folds need
+SAME, SCALINGS = 1e-4, 100  # relative change at which the noise of the scaled lasso has settled, and its rounds
+LASSO_GAP, LASSO_ROUNDS = 1e-4, 50  # of each of its lassos
+
+
+def abundant(evidence: Evidence) -> bool:
+    """Whether there are too many columns to a sample for the evidence to find the noise."""
+    columns, n = int(np.isfinite(evidence.columns.unit).sum()), evidence.total
+    return n >= FEWEST and evidence.yy > 0 and (columns > 2 * n if evidence.k >= MANY_TARGETS else 2 * columns > n)
+
+
+def noise_of_many_columns(evidence: Evidence, paired: bool = False) -> float:
+    """By a scaled lasso for many targets of single columns in memory, else by cross-validation; then least squares."""
+    plain = evidence.columns.groups is None and not isinstance(evidence.columns.design, OperatorDesign)
+    noise = evidence.variance
+    if plain and evidence.k >= MANY_TARGETS:
+        rows = scaled_row_lasso(evidence)
+    else:
+        noise = held_out_noise(evidence, paired)  # errs upwards: fewer samples find fewer columns
+        rows = _clear(newton_and_check(strongest(GroupedEvidence(evidence), noise), ROUGHLY, ROUNDS, 0.0)[0])
+    left = evidence.total - len(rows)
+    if left < 1:
+        return noise
+    Phi, T = evidence.take(rows), evidence.root * evidence.Z
+    misfit = T - Phi @ np.linalg.lstsq(Phi, T, rcond=None)[0] if len(rows) else T
+    # Where columns are nearly alike none may be clear, and least squares would leave much too much.
+    return min(noise, max(float((misfit**2).sum()) / (evidence.k * left), LEAST * evidence.variance))
+
+
+def _clear(fit: GroupFit) -> np.ndarray:
+    """Columns of the groups whose weights are clearly not 0, in units of their posterior deviations."""
+    if not len(fit.columns):
+        return fit.columns
+    half = solve_triangular(fit.factor, np.diag(fit.root), lower=True)
+    away = fit.by_group((fit.mean**2).sum(axis=1) / (half**2).sum(axis=0))
+    return fit.columns[np.repeat(away > chi2.isf(CLEAR, fit.size * fit.problem.k), fit.size)]
+
+
+def scaled_row_lasso(evidence: Evidence) -> np.ndarray:
+    """Columns kept by the scaled lasso of whole rows, with the strength sqrt(k) + sqrt(2 log p) times the noise's root.
+
+    That is the size that the largest of p columns' products with k targets of pure noise has.
+    """
+    rows = np.flatnonzero(np.isfinite(evidence.columns.unit))
+    Phi, T, k = evidence.take(rows), evidence.root * evidence.Z, evidence.k
+    strength = np.sqrt(k) + np.sqrt(2 * np.log(max(len(rows), 2)))
+    X, sigma = np.zeros((len(rows), k)), np.sqrt(evidence.variance)
+    for _ in range(SCALINGS):
+        X = RowLasso(Phi, T, np.full(len(rows), sigma * strength)).solve(X, LASSO_GAP, LASSO_ROUNDS)[0]
+        before, sigma = sigma, np.sqrt(max(float(((T - Phi @ X) ** 2).sum()) / (k * evidence.total), LEAST**2))
+        if abs(sigma - before) <= SAME * before:
+            break
+    return rows[X.any(axis=1)]
+
+
+def evidence_noise(evidence: Evidence, tol: float, max_iter: int) -> Solution:
+    """Variances of groups and the noise together, of few columns: MacKay's noise and Newton's variances in turn."""
+    began, floor = time.perf_counter(), FLOOR * evidence.variance
+    problem, history = GroupedEvidence(evidence), []
+    fit = strongest(problem, 0.1 * evidence.variance)
+    for _ in range(max_iter):
+        fit, _ = newton_and_check(fit, tol, ROUNDS, began)
+        full = fit.fit()
+        slope = float(evidence.gradient(full)[-1])
+        history.append(Step(-fit.log_evidence, abs(slope), np.nan, len(fit.columns), time.perf_counter() - began))
+        if abs(slope) <= 0.5 * tol or (fit.noise <= floor and slope < 0):
+            break
+        noise = full.misfit / (evidence.k * max(evidence.total - full.determined.sum(), 1e-3 * evidence.total))
+        fit = GroupFit(problem, fit.groups, fit.gamma, max(noise, floor))
+    return solution(evidence, fit.fit(), floor, history, tol, True)
+
+
+def held_out_noise(evidence: Evidence, paired: bool = False) -> float:
+    """The noise of the greatest predictive density of held-out samples, over folds of the rows.
+
+    `paired` says that the second half of the rows are the imaginary parts of the first, held out together with them.
+    """
+    folds = [Fold(evidence, test) for test in _parts(evidence.columns.design.n, paired)]
+
+    @cache
+    def density(decades: float) -> float:
+        noise = evidence.variance * 10.0**decades
+        return sum(fold.density(noise) for fold in folds)
+
+    tried = [-STEP * i for i in range(FIRST)]
+    while density(tried[-1]) >= max(map(density, tried)) and 10.0 ** tried[-1] > LEAST:
+        tried.append(tried[-1] - STEP)
+    best = max(tried, key=density)
+    for step in FINER:
+        best = max((best - step, best, best + step), key=density)
+    return evidence.variance * 10.0**best
+
+
+def _parts(n: int, paired: bool) -> list[np.ndarray]:
+    """Rows to be held out in each fold, drawn from a fixed seed."""
+    count = n // 2 if paired else n
+    parts = np.array_split(np.random.default_rng(0).permutation(count), min(FOLDS, count))
+    return [np.sort(np.append(part, part + count) if paired else part) for part in parts]
+
+
+class Fold:
+    """Some rows held out, and the evidence of the others."""
+
+    def __init__(self, evidence: Evidence, test: np.ndarray):
+        design, columns = evidence.columns.design, evidence.columns
+        train = np.setdiff1d(np.arange(design.n), test)
+        self.evidence = Evidence(
+            design.restricted(train), evidence.Z[train], evidence.s[train], columns.groups,
+            evidence.intercepts - design.intercept,
+        )  # fmt: skip
+        self.problem = GroupedEvidence(self.evidence)
+        self.test, self.Y, self.s = design.restricted(test), evidence.Z[test], evidence.s[test]
+
+    def density(self, noise: float) -> float:
+        """Log predictive density of the rows held out, under the model that the others have at this noise."""
+        return self._density(newton_and_check(strongest(self.problem, noise), ROUGHLY, ROUNDS, 0.0)[0])
+
+    def _density(self, fit: GroupFit) -> float:
+        columns, design = self.evidence.columns, self.evidence.columns.design
+        Phi = (self.test.take(fit.columns) - columns.center[fit.columns]) / columns.unit[fit.columns]
+        error = self.Y - self.evidence.y_mean - Phi @ fit.mean
+        level = fit.noise / columns.total if design.intercept else 0.0
+        variance = np.full(len(error), fit.noise + level)
+        if len(fit.columns):
+            half = solve_triangular(fit.factor, fit.root[:, None] * Phi.T, lower=True)
+            variance += (half**2).sum(axis=0)
+        each = fit.problem.k * (LOG_2PI + np.log(variance)) + (error**2).sum(axis=1) / variance
+        return -0.5 * float(self.s @ each)

@@ -1,0 +1,135 @@
+"""The judge of groups: softmax with norms of groups of columns beside L1 and ridge terms, from their definitions."""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .judges import Softmax
+
+STEPS = 2000  # of the independent solver
+
+
+class GroupedSoftmax(Softmax):
+    """The objective of `Softmax` plus sum_g tau_g ||unit W_g||, W_g the weights of group g in all scored classes."""
+
+    def __init__(self, *problem, labels, tau, unit):
+        super().__init__(*problem)
+        self.unit = np.broadcast_to(unit, self.l1.shape)
+        self.groups = [(np.flatnonzero(labels == g), float(tau[g])) for g in np.unique(labels) if tau[g] > 0]
+        for columns, _ in self.groups:
+            self.free[:, columns] = False
+
+    def penalty(self, W):
+        norms = sum(tau * np.linalg.norm((W * self.unit)[:, columns]) for columns, tau in self.groups)
+        return super().penalty(W) + float(norms)
+
+    def _parts(self, G):
+        """Of each group, in the units of its norm: gradient, L1 and ridge strengths, tau."""
+        for columns, tau in self.groups:
+            unit = self.unit[:, columns]
+            parts = G[:, columns] / unit, self.l1[:, columns] / unit, self.l2[:, columns] / unit**2
+            yield *(part.ravel() for part in parts), tau
+
+    def _single(self):
+        """Which weights are in no group."""
+        out = np.ones(self.l1.shape, dtype=bool)
+        for columns, _ in self.groups:
+            out[:, columns] = False
+        return out
+
+    def dual(self, W, b):
+        F = self.scores(W, b)
+        R = self.residual(F)
+        G = self.centred_slope(R)
+        known = F.copy()
+        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        single = self._single()
+        every, unridged = [1.0], [1.0]
+        for z, a, q, tau in self._parts(G):
+            size = _dual_norm(z, a, tau)
+            every.append(size)
+            if not q.any():
+                unridged.append(size)
+        for which, sizes in ((single & ~self.free, every), (single & (self.l1 > 0) & (self.l2 == 0), unridged)):
+            over = np.abs(G[which]) > self.l1[which]
+            with np.errstate(divide="ignore"):
+                sizes.extend(np.abs(G[which])[over] / self.l1[which][over])
+        return max(self._dual_with_groups(R, G, 1.0 / max(sizes), known, single) for sizes in (every, unridged))
+
+    def _dual_with_groups(self, R, G, rho, known, single):
+        kept = self.l2
+        self.l2 = np.where(single, self.l2, 0.0)
+        value = self._dual_at(R, np.abs(G), rho, known)
+        self.l2 = kept
+        return value - sum(_conjugate(rho * z, a, q, tau) for z, a, q, tau in self._parts(G) if q.any())
+
+    def rounding(self, W, b):
+        """As in `Softmax`, by groups: E is the length of the errors of the gradient in a group."""
+        E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
+        G, single = self.centred_slope(self.residual(self.scores(W, b))), self._single()
+        sparse, ridged = single & (self.l1 > 0) & (self.l2 == 0), single & (self.l2 > 0)
+        worst, ridge = (E[sparse] / self.l1[sparse]).max(initial=0.0), 0.0
+        over = np.maximum(np.abs(G[ridged]) - self.l1[ridged], 0.0)
+        ridge += float(((over + E[ridged] / 2) * E[ridged] / self.l2[ridged]).sum())
+        for (z, a, q, tau), (e, *_) in zip(self._parts(G), self._parts(E), strict=True):
+            length = np.linalg.norm(e)
+            if q.any():
+                ridge += (max(np.linalg.norm(_soft(z, a)) - tau, 0.0) + length / 2) * length / q.min()
+            else:
+                worst = max(worst, length / tau)
+        return self.value_rounding(W, b) + float(worst) * self.penalty(W) + float(ridge)
+
+    def improve(self, W, b, enough):
+        """Accelerated proximal steps, restarted where the objective rises."""
+        V, c = self._proximal(W, b, enough)
+        V, c, slack = self.settle(V, c)
+        best = min(self.value(W, b), self.value(V, c))
+        bound = max(self.dual(V, c) - slack, self.lower_bound(W, b))
+        return best, bound, best - bound <= enough
+
+    def _proximal(self, W, b, enough):
+        A = self.Phi / self.unit[0]
+        L = 0.5 * np.linalg.norm(np.sqrt(self.s)[:, None] * A, 2) ** 2 + (self.l2 / self.unit**2).max(initial=0.0)
+        V = last = W * self.unit
+        t, before = 1.0, self.value(W, b)
+        for step in range(STEPS):
+            if step % 50 == 49:
+                U, c, slack = self.settle(last / self.unit, b)
+                value, b = self.value(U, c), c
+                if value - self.dual(U, c) + slack <= enough:
+                    return U, c
+                if value > before:
+                    V, t = last, 1.0
+                before = value
+            GW, Gb = self.slope(self.residual(self.scores(V / self.unit, b)))
+            Z = V - (GW / self.unit + self.l2 / self.unit**2 * V) / L
+            new = _soft(Z, self.l1 / self.unit / L)
+            for columns, tau in self.groups:
+                length = np.linalg.norm(new[:, columns])
+                new[:, columns] *= max(0.0, 1.0 - tau / L / length) if length > 0 else 0.0
+            b = b - Gb * 2 / self.s.sum() if self.intercept else b
+            t, was = (1 + np.sqrt(1 + 4 * t * t)) / 2, t
+            V, last = new + (was - 1) / t * (new - last), new
+        return last / self.unit, b
+
+
+def _soft(z, a):
+    return np.sign(z) * np.maximum(np.abs(z) - a, 0.0)
+
+
+def _dual_norm(z, a, tau):
+    """The smallest t with ||soft(z, t a)|| <= t tau, by bisection."""
+    largest = np.linalg.norm(z) / tau
+    if largest == 0 or not a.any():
+        return largest
+    return brentq(lambda t: np.linalg.norm(_soft(z, t * a)) - t * tau, 0.0, 2 * largest, xtol=1e-300, rtol=1e-14)
+
+
+def _conjugate(z, a, q, tau):
+    """sup_w z.w - a |w| - tau ||w|| - q w^2 / 2, through the length r of the best w."""
+    u = _soft(z, a)
+    if np.linalg.norm(u) <= tau:
+        return 0.0
+    most = (np.linalg.norm(u) - tau) / q.min()
+    r = brentq(lambda r: np.linalg.norm(u / (q * r + tau)) - 1.0, 0.0, 2 * most, xtol=1e-300, rtol=1e-14)
+    w = u * r / (q * r + tau)
+    return float(q @ (w * w)) / 2

@@ -1,0 +1,383 @@
+"""Draws from posteriors: conditionals against their formulas, cases of other samplers, and the sample's own methods."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reference_cases import case
+from scipy import sparse
+from scipy.stats import kstest, norm
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+
+from smaller import (
+    RMLR,
+    SBMLR,
+    SMLR,
+    JeffreysRegressor,
+    LaplaceRegressor,
+    RVMClassifier,
+    TypeIIRegressor,
+    load,
+    save,
+)
+from smaller.errors import ConvergenceWarning
+from smaller.inference import PosteriorSample, normal_draws, polya_gamma_draws, sample_posterior
+from smaller.inference.diagnostics import ess, rhat, tail_ess
+from smaller.inference.scale_mixtures import inverse_gaussian, piecewise_exponential
+from smaller.progress import listening
+
+SEEDS = [0, 1, 2]
+
+
+def two_classes(n=80, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, (X[:, 0] + rng.logistic(size=n) > 0).astype(int)
+
+
+# -- pieces
+
+
+@pytest.mark.parametrize("drawer", [polya_gamma_draws.polya_gamma, polya_gamma_draws.by_series])
+@pytest.mark.parametrize(("shape", "tilt"), [(1.0, 0.0), (1.0, 3.0), (2.5, 1.0), (0.3, 2.0), (7.0, 0.5), (60.0, 1.0)])
+def test_polya_gamma_variables_have_their_moments(drawer, shape, tilt):
+    count = 20_000
+    drawn = drawer(np.random.default_rng(1), np.full(count, shape), np.full(count, tilt))
+    c = max(tilt, 1e-4)
+    mean, variance = shape * np.tanh(c / 2) / (2 * c), shape * (np.sinh(c) - c) / (4 * c**3 * np.cosh(c / 2) ** 2)
+    variance = shape / 24 if tilt == 0 else variance
+    assert abs(drawn.mean() - mean) < 4 * np.sqrt(variance / count)
+    assert_allclose(drawn.var(), variance, rtol=0.1)
+
+
+@pytest.mark.parametrize("mean", [0.1, 1.0, 1e6, 1e16, np.inf])
+def test_inverse_gaussian_variables_are_right_for_every_mean(mean):
+    """1 / x has the mean 1/mean + 1/shape, whatever the mean; NumPy's wald gives zeros at 1e16."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        drawn = inverse_gaussian(np.random.default_rng(0), np.full(40_000, mean), np.full(40_000, 2.0))
+    inverse = 1 / drawn
+    assert (drawn > 0).all()
+    assert_allclose(inverse.mean(), 1 / mean + 0.5, rtol=0.03)
+
+
+def test_shifts_have_their_density():
+    rng = np.random.default_rng(0)
+    knots, rates = np.array([[-1.0, 0.3, 2.0]]), np.array([[0.5, 2.0, 1.0]])
+    drawn = piecewise_exponential(rng, np.tile(knots, (4000, 1)), np.tile(rates, (4000, 1)))
+    grid = np.linspace(-25, 25, 200_001)
+    density = np.exp(-(rates * np.abs(grid[:, None] - knots)).sum(axis=1))
+    distribution = np.cumsum(density) / density.sum()
+    assert kstest(drawn, lambda t: np.interp(t, grid, distribution)).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("way", ["columns", "rows", "products"])
+def test_normal_draws_have_their_mean_and_covariance(way):
+    rng = np.random.default_rng(0)
+    n, d, count = 6, 9, 4000
+    A, omega, kappa = rng.standard_normal((n, d)), rng.uniform(0.1, 2, n), rng.standard_normal(n)
+    precision = 10.0 ** rng.uniform(-1, 2, d)
+    precision[:2] = 1e15  # of weights that are nearly 0
+    Q = A.T @ np.diag(omega) @ A + np.diag(precision)
+    drawer = getattr(normal_draws, f"by_{way}")
+    extra = (np.zeros(d),) if way == "products" else ()
+    draws = np.array([drawer(rng, A, omega, kappa, precision, *extra) for _ in range(count)])
+    root = np.linalg.cholesky(Q).T
+    z = (draws - np.linalg.solve(Q, A.T @ kappa)) @ root.T  # standard normal
+    assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(count)
+    assert_allclose(np.cov(z.T), np.eye(d), atol=0.1)
+
+
+def test_diagnostics_equal_those_of_arviz():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arviz = pytest.importorskip("arviz")
+    rng = np.random.default_rng(0)
+    draws = np.zeros((4, 500, 3))
+    for t in range(1, 500):
+        draws[:, t] = np.array([0.0, 0.5, 0.95]) * draws[:, t - 1] + rng.standard_normal((4, 3))
+    draws[0, :, 2] += 1
+    for j in range(3):
+        assert_allclose(rhat(draws)[j], arviz.rhat(draws[:, :, j]), rtol=1e-6)
+        assert_allclose(ess(draws)[j], arviz.ess(draws[:, :, j], method="bulk"), rtol=0.05)
+        assert_allclose(tail_ess(draws)[j], arviz.ess(draws[:, :, j], method="tail"), rtol=0.1)
+
+
+# -- against other samplers
+
+
+CASES = {
+    "pima": ("posterior_logistic_pima", 0, lambda: SMLR(3.0), {}),
+    "pima, learned": ("posterior_logistic_pima", 1, lambda: SMLR(3.0), {"rate": "learn", "rate_prior": (1, 1)}),
+    "horseshoe": ("posterior_horseshoe_pima", 0, lambda: SMLR(3.0), {"prior": "horseshoe", "global_scale": 0.2}),
+    "diabetes": ("posterior_lasso_diabetes", 0, lambda: LaplaceRegressor(0.237 * np.sqrt(442)), {}),
+    "iris, reference": ("posterior_multinomial_iris", 0, lambda: SMLR(1.0, parametrization="reference"), {}),
+    "iris, symmetric": ("posterior_multinomial_iris", 1, lambda: SMLR(1.0), {}),
+}
+
+
+def z_scores(sample, reference):
+    """Differences of means and 95 % ends, in units of both Monte Carlo errors."""
+    found = {
+        "mean": (sample.mean(), sample.monte_carlo_error()),
+        "q025": (sample.interval()[0], sample.monte_carlo_error(0.025)),
+        "q975": (sample.interval()[1], sample.monte_carlo_error(0.975)),
+    }
+    scores = []
+    for name, (value, error) in found.items():
+        expected, other = np.atleast_2d(reference[name]), np.atleast_2d(reference[f"mcse_{name}"])
+        expected, other = (each.T if np.ndim(reference[name]) == 2 else each for each in (expected, other))
+        rows = len(expected)
+        scores.append((value[:rows] - expected) / np.hypot(error[:rows], other))
+    return np.concatenate([each.ravel() for each in scores])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", ["pima", "diabetes"])
+def test_quick_cases_agree_with_other_samplers(name, seed):
+    check_case(name, seed, draws=2000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", CASES)
+def test_cases_agree_with_other_samplers(name, seed):
+    check_case(name, seed, draws=10_000)
+
+
+def check_case(name, seed, draws):
+    folder, place, make, options = CASES[name]
+    given, reference = case(folder)
+    model = make().fit(given["X"], given["y"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sample = sample_posterior(model, given["X"], given["y"], draws=draws, random_state=seed, **options)
+    scores = np.abs(z_scores(sample, reference["results"][place]["nuts"]["w"]))
+    print(name, seed, scores.max().round(2), sample.diagnostics)
+    assert scores.max() < 4.5
+    assert (scores > 3).mean() <= 0.01
+
+
+def test_a_normal_prior_has_the_exact_posterior_of_a_linear_model():
+    """LaplaceRegressor at lam near 0 is least squares with a known noise: N((X'X)^-1 X'y, noise (X'X)^-1)."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((50, 3))
+    y = X @ [1.0, -1.0, 0.0] + rng.standard_normal(50)
+    model = LaplaceRegressor(1e-6, noise=1.0, fit_intercept=False).fit(X, y)
+    sample = sample_posterior(model, X, y, draws=4000, random_state=0)
+    covariance = np.linalg.inv(X.T @ X)
+    assert_allclose(sample.mean()[0], covariance @ X.T @ y, atol=0.01)
+    assert_allclose(sample.std()[0], np.sqrt(np.diag(covariance)), rtol=0.05)
+
+
+# -- the sample
+
+
+@pytest.fixture(scope="module")
+def sampled():
+    X, y = two_classes()
+    return X, y, sample_posterior(SMLR(1.0).fit(X, y), X, y, random_state=0)
+
+
+def test_a_sample_has_the_shapes_of_its_model(sampled):
+    _, _, sample = sampled
+    assert sample.coef.shape == (4, 1000, 1, 3)
+    assert sample.interval().shape == (2, 1, 3)
+    assert sample.converged
+    assert sample.probability_of_sign()[0, 0] > 0.99
+    assert sample.probability_above(0.1)[0, 0] > 0.95
+    assert len(sample.table()) == 3
+    assert "R-hat" in sample.sentence()
+
+
+def test_predictions_are_averages_over_the_draws(sampled):
+    X, _, sample = sampled
+    P, ends = sample.predict_proba(X, level=0.9)
+    F = np.einsum("cdrj,ij->cdir", sample.coef, X) + sample.intercept[:, :, None]
+    exact = (1 / (1 + np.exp(-F[..., 0]))).mean(axis=(0, 1))
+    assert_allclose(P[:, 1], exact, atol=0.02)
+    assert (ends[0] <= P).all()
+    assert (ends[1] >= P).all()
+    assert set(sample.predict(X)) <= {0, 1}
+
+
+def test_seeds_and_jobs(sampled):
+    X, y, sample = sampled
+    model = SMLR(1.0).fit(X, y)
+    for n_jobs in (1, 2):
+        again = sample_posterior(model, X, y, random_state=0, n_jobs=n_jobs)
+        assert_array_equal(again.coef, sample.coef)
+    other = sample_posterior(model, X, y, random_state=1)
+    assert not np.array_equal(other.coef, sample.coef)
+
+
+def test_samples_are_saved(sampled, tmp_path):
+    X, _, sample = sampled
+    save(sample, tmp_path / "draws.smaller")
+    again = load(tmp_path / "draws.smaller")
+    assert isinstance(again, PosteriorSample)
+    assert_array_equal(again.coef, sample.coef)
+    assert_array_equal(again.predict_proba(X), sample.predict_proba(X))
+    assert again.sentence() == sample.sentence()
+
+
+def test_samples_go_to_arviz(sampled):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("arviz")
+        assert sampled[2].to_arviz().posterior["coef"].shape == (4, 1000, 1, 3)
+
+
+def test_a_repeated_row_is_a_weight_of_two():
+    X, y = two_classes(40)
+    weight = np.random.default_rng(0).integers(0, 3, 40)
+    model = SMLR(1.0).fit(X, y, weight)
+    one = sample_posterior(model, X, y, sample_weight=weight, draws=3000, random_state=0)
+    two = sample_posterior(model, X.repeat(weight, 0), y.repeat(weight), draws=3000, random_state=1)
+    z = (one.mean() - two.mean()) / np.hypot(one.monte_carlo_error(), two.monte_carlo_error())
+    assert np.abs(z).max() < 4
+
+
+@pytest.mark.parametrize("model", [SMLR(1.0, standardize=True), RMLR(1.0, standardize=True)], ids=["SMLR", "RMLR"])
+def test_units_change_only_the_units(model):
+    X, y = two_classes()
+    scale = np.array([1e6, 1.0, 1e-6])
+    plain = sample_posterior(model.fit(X, y), X, y, random_state=0)
+    other = sample_posterior(model.fit(X * scale, y), X * scale, y, random_state=0)
+    assert_allclose(other.coef * scale, plain.coef, rtol=1e-5, atol=1e-6)
+
+
+def test_regression_scales_with_its_target():
+    X, y = load_diabetes(return_X_y=True)
+    plain, other = (
+        sample_posterior(LaplaceRegressor(20.0).fit(X, s * y), X, s * y, random_state=0) for s in (1.0, 1e6)
+    )
+    assert_allclose(other.coef, 1e6 * plain.coef, rtol=1e-5, atol=1.0)
+    assert_allclose(other.noise, 1e12 * plain.noise, rtol=1e-6)
+    mean, ends = plain.predict(X, level=0.9)
+    assert 0.85 < ((ends[0] < y) & (y < ends[1])).mean() < 0.95
+    assert_allclose(mean, X @ plain.mean()[0] + plain.intercept.mean(), atol=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parametrization", ["symmetric", "reference"])
+def test_several_classes_and_sparse_columns(parametrization):
+    X, y = load_iris(return_X_y=True)
+    X = X - X.mean(axis=0)
+    model = SMLR(3.0, parametrization=parametrization).fit(X, y)
+    fixed = {"draws": 3000, "chains": 2, "random_state": 0, "max_sweeps": 3000}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sample = sample_posterior(model, X, y, **fixed)
+        thin = sample_posterior(model, sparse.csr_array(X), y, **fixed)
+    assert sample.coef.shape == (2, 3000, 3, 4)
+    assert (sample.predict(X) == y).mean() > 0.93
+    assert_allclose(thin.predict_proba(X), sample.predict_proba(X), atol=0.05)
+
+
+def test_more_columns_than_samples():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((30, 60))
+    y = (X[:, 0] > 0).astype(int)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sample = sample_posterior(SMLR(2.0).fit(X, y), X, y, draws=400, chains=2, random_state=0, max_sweeps=400)
+    assert sample.mean()[0].argmax() == 0
+
+
+# -- what is refused, and what is said
+
+
+def test_improper_posteriors_are_refused_with_the_reason():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="no posterior to sample"):
+        sample_posterior(SBMLR().fit(X, y), X, y, rate="learn", rate_prior=(0, 0))
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="separate the classes"):
+        sample_posterior(SMLR(1.0).fit(X, y), X, y, rate="learn")
+
+
+def test_a_laplace_approximation_at_an_l1_mode_is_refused():
+    X, y = two_classes()
+    with pytest.raises(ValueError, match="kink"):
+        sample_posterior(SMLR(1.0).fit(X, y), X, y, method="laplace")
+
+
+def test_other_models_are_refused():
+    X, y = two_classes()
+    with pytest.raises(TypeError, match="RVMClassifier"):
+        sample_posterior(RVMClassifier().fit(X, y), X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"prior": "spike"}, "prior must be one of"),
+        ({"rate": "guess"}, "rate must be one of"),
+        ({"draws": 1}, "draws"),
+        ({"prior": "horseshoe", "global_scale": -1.0}, "global_scale"),
+        ({"prior": "horseshoe", "rate": "learn"}, "horseshoe always"),
+    ],
+)
+def test_bad_options_are_refused(options, message):
+    X, y = two_classes()
+    with pytest.raises(ValueError, match=message):
+        sample_posterior(SMLR(1.0).fit(X, y), X, y, **options)
+
+
+def test_a_prior_that_does_not_scale_with_a_learned_noise_is_refused():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="two modes"):
+        sample_posterior(LaplaceRegressor(0.1, standardize=False).fit(X, y), X, y)
+
+
+def test_poor_chains_say_so():
+    X, y = load_wine(return_X_y=True)
+    model = SMLR(1.0, standardize=True).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="effective sample size"):
+        sample = sample_posterior(model, X, y, draws=50, chains=2, max_sweeps=50, random_state=0)
+    assert not sample.converged
+    assert "NOT converged" in sample.sentence()
+
+
+@pytest.mark.parametrize("model", [TypeIIRegressor(), JeffreysRegressor()], ids=["Type II", "Jeffreys"])
+def test_models_with_a_covariance_have_the_same_face_with_a_caveat(model):
+    X, y = load_diabetes(return_X_y=True)
+    sample = sample_posterior(model.fit(X, y), X, y, random_state=0)
+    assert "conditional" in sample.sentence()
+    kept = model.support_
+    assert_allclose(sample.std()[0, kept], np.sqrt(np.diag(model.covariance_)), rtol=0.1)
+    mean, ends = sample.predict(X[:20], level=norm.cdf(1) - norm.cdf(-1))
+    expected, deviation = model.predict(X[:20], return_std=True)
+    assert_allclose(mean, expected, atol=5)
+    assert_allclose((ends[1] - ends[0]) / 2, deviation, rtol=0.15)
+
+
+def test_progress_is_told_and_an_interrupt_keeps_what_is_there(monkeypatch):
+    X, y = two_classes()
+    model, told = SMLR(1.0).fit(X, y), []
+
+    def listener(what):
+        told.append(what)
+        if len(told) == 6:
+            raise KeyboardInterrupt
+
+    with listening(listener), pytest.warns(ConvergenceWarning, match="interrupted"):
+        sample = sample_posterior(model, X, y, random_state=0)
+    assert sample.settings["interrupted"]
+    assert 4 <= sample.coef.shape[1] < 1000
+
+
+def test_forest_and_sets_are_drawn(sampled):
+    pytest.importorskip("matplotlib").use("Agg")
+    from smaller.inference import CredibleSetsClassifier
+    from smaller.plots import ForestDisplay, SetsDisplay
+
+    X, y, sample = sampled
+    forest = ForestDisplay.from_sample(sample)
+    assert len(forest.lines_) == 1
+    assert forest.names[0] == "x0"
+    sets = SetsDisplay.from_estimator(CredibleSetsClassifier().fit(X, y))
+    assert len(sets.points_) == 1 + len(sets.sets)
+    with pytest.raises(ValueError, match="no sets"):
+        SetsDisplay.from_estimator(SMLR(1.0).fit(X, y))
