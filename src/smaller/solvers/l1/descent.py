@@ -11,7 +11,7 @@ import numpy as np
 
 from ...design import host
 from ...objective.posterior import Posterior
-from .proximal import LONGEST, ProximalGradient, soft
+from .proximal import LONGEST, ProximalGradient, soft_threshold
 
 SOON = 300  # gradient steps after which Newton steps are tried, however much their Hessian costs
 PATIENCE, LAST_PATIENCE = 60, 1000  # steps without progress after which single and double precision stop
@@ -68,7 +68,9 @@ class Descent:
         scale[scale == 0] = 1.0
         l1, l2, scale = put(l1) / self.unit, put(l2) / self.unit**2, put(scale) / self.unit
         self.loss = objective.loss_gradient(precise)
-        self.steps = ProximalGradient(self._gradient, lambda z, t: soft(z, t * l1, xp) / (1.0 + t * l2), scale, xp)
+        self.steps = ProximalGradient(
+            self._gradient, lambda z, t: soft_threshold(z, t * l1, xp) / (1.0 + t * l2), scale, xp
+        )
 
     def run(self, W: np.ndarray, target: float, longest: int = LONGEST) -> tuple[np.ndarray, int, bool]:
         """Steps until the violation seems below the target; the weights, how many steps, and whether it is."""

@@ -98,6 +98,6 @@ class ProximalGradient:
         return self.L
 
 
-def soft(z: Any, threshold: Any, xp: Any = np) -> Any:
+def soft_threshold(z: Any, threshold: Any, xp: Any = np) -> Any:
     """The minimiser over x of ``|x - z|^2 / 2 + threshold |x|``."""
     return xp.sign(z) * xp.clip(xp.abs(z) - threshold, 0.0, None)

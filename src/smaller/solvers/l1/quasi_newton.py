@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, solve
 
 from ...rows.dask.summed_posterior import SummedPoint, SummedPosterior
 from .line_search import Steps
-from .proximal import ProximalGradient, soft
+from .proximal import ProximalGradient, soft_threshold
 
 MEMORY = 12
 PRESSING = 0.7  # weights with |gradient| / l1 above this take part in a step
@@ -68,7 +68,7 @@ class QuasiNewton(Steps):
         root = np.sqrt(tau * curvature * np.ones_like(l1) + l2)  # coordinates in which the model's diagonal is 1
         g, W = point.G[rows] / unit, point.W[rows] * unit
         model = ProximalGradient(
-            lambda x: (g + product(x / root - W)) / root, lambda z, t: soft(z, t * l1 / root), scale / root
+            lambda x: (g + product(x / root - W)) / root, lambda z, t: soft_threshold(z, t * l1 / root), scale / root
         )
         least, *_ = model.run(root * W, aim, LONGEST)
         target = point.W.copy()
