@@ -170,7 +170,7 @@ def _fits(X, y, intercepts, tolerances) -> list[dict]:
 
 def phases(problem) -> list[dict]:
     """Where the time of a fit goes."""
-    from smaller.solvers.l1.device_steps import Descent, settled
+    from smaller.solvers.l1.descent import Descent
 
     X, y = problem()
     model = SMLR(1.0)
@@ -183,13 +183,13 @@ def phases(problem) -> list[dict]:
     note("checks, labels, objective", lambda: problem_of(model, X, y).objective)
     note("moments of the columns", lambda: as_design(X, True).moments(objective.s))
     W = objective.start()
-    point = settled(objective, W, 1e-5)
-    note("certificate of the null model", lambda: settled(objective, W, 1e-5))
+    point = objective.evaluate(W)
+    note("certificate of the null model", lambda: objective.evaluate(W))
     descent = Descent(objective, False)
-    found, steps, _ = descent.run(point, 1e-4)
-    note(f"{steps} gradient steps", lambda: descent.run(point, 1e-4))
+    found, steps, _ = descent.run(point.W, 1e-4)
+    note(f"{steps} gradient steps", lambda: descent.run(point.W, 1e-4))
     note("preparing them", lambda: Descent(objective, False))
-    note("certificate at the end", lambda: settled(objective, found, 1e-5))
+    note("certificate at the end", lambda: objective.evaluate(found))
     note("scores alone", lambda: objective.scores(found))
     return rows
 

@@ -145,7 +145,7 @@ def test_the_certificate_holds_for_the_weights_that_are_returned(array):
 
 @pytest.fixture
 def no_systems(monkeypatch):
-    monkeypatch.setattr("smaller.solvers.l1.device_steps.LARGEST_SYSTEM", 0)
+    monkeypatch.setattr("smaller.solvers.l1.newton.HESSIAN", 0)
 
 
 @pytest.mark.usefixtures("no_systems")

@@ -19,7 +19,7 @@ from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.likelihoods import Gaussian, Probit, hazard
 from smaller.objective.mixture import MixturePosterior
 from smaller.objective.posterior import Posterior
-from smaller.priors import JeffreysMixture, Laplace, LaplaceMixture
+from smaller.priors import Jeffreys, Laplace, laplace_mixture
 from smaller.solvers import SOLVERS, Ridge, Start, em, spread, stretched
 from smaller.solvers.type1.reweighted import reweighted
 
@@ -101,7 +101,7 @@ def test_regression_ends_where_the_plain_iteration_ends(seed, noise):
 def test_the_probit_ends_where_the_plain_iteration_ends(seed):
     X, t = binary(n=90, seed=seed)
     start = np.linalg.lstsq(X, 2.0 * t - 1, rcond=None)[0]
-    objective = MixturePosterior(as_design(X), t, Probit(), JeffreysMixture())
+    objective = MixturePosterior(as_design(X), t, Probit(), Jeffreys())
     start = stretched(objective, Start(np.arange(8), start, 0.0)).w
     expected = plain_em(X, t, start, probit=True)
     model = JeffreysClassifier(fit_intercept=False, tol=1e-9).fit(X, t)
@@ -133,7 +133,7 @@ def test_reference_case_orthonormal():
 def test_reference_case_sinc_from_its_own_starts():
     data, reference = case("jeffreys_sinc")
     H, y = data["H"], data["t"]
-    objective = MixturePosterior(as_design(H), y, Gaussian(), JeffreysMixture(), learn=True)
+    objective = MixturePosterior(as_design(H), y, Gaussian(), Jeffreys(), learn=True)
     for name, run in reference["runs"].items():
         ridge = float(name.partition("+")[2].partition(" ")[0])
         w = np.linalg.solve(H.T @ H + ridge * np.eye(100), H.T @ y)
@@ -146,7 +146,7 @@ def test_reference_case_sinc_from_its_own_starts():
 def test_reference_case_probit_from_its_own_starts():
     data, reference = case("jeffreys_probit")
     H = data["PHI"]
-    objective = MixturePosterior(as_design(H), data["t"].ravel(), Probit(), JeffreysMixture())
+    objective = MixturePosterior(as_design(H), data["t"].ravel(), Probit(), Jeffreys())
     for run in reference["runs"].values():
         found = reweighted(objective, Start(np.arange(H.shape[1]), np.array(run["w0"]), 0.0), 1e-10, 1000)
         assert found.extra["rows"].tolist() == run["support"]
@@ -157,7 +157,7 @@ def test_reference_case_where_the_noise_collapses():
     """From the least-norm start the noise falls to its floor and that is said; from ours it does not."""
     data, reference = case("jeffreys_noise_collapse")
     X, y = data["X"], data["y"]
-    objective = MixturePosterior(as_design(X), y, Gaussian(), JeffreysMixture(), learn=True)
+    objective = MixturePosterior(as_design(X), y, Gaussian(), Jeffreys(), learn=True)
     found = reweighted(objective, Start(np.arange(40), np.linalg.pinv(X) @ y, 0.0), 1e-6, 1000)
     assert found.status.name == "COLLAPSED"
     assert found.extra["noise"] == objective.floor
@@ -282,7 +282,7 @@ def test_the_laplace_objective_never_rises_at_a_known_noise(solver):
     assert len(model.history_) > 2
 
 
-@pytest.mark.parametrize("prior", [JeffreysMixture(), LaplaceMixture(0.7)])
+@pytest.mark.parametrize("prior", [Jeffreys(), laplace_mixture(0.7)])
 def test_the_rules_of_the_priors_are_their_derivatives(prior):
     """variance = 1 / h', bend = 1 + 2 z h'' / h'."""
     z, step = np.array([0.3, 2.0, 11.0]), 1e-4
@@ -351,7 +351,7 @@ def test_the_start_is_the_ridge_of_the_largest_evidence(shape):
     """Against a search with the density of y itself, on standardised columns with the constant projected out."""
     n, d = shape
     X, y = linear(n, d, seed=3)
-    objective = MixturePosterior(as_design(X, True), y, Gaussian(), JeffreysMixture(), learn=True)
+    objective = MixturePosterior(as_design(X, True), y, Gaussian(), Jeffreys(), learn=True)
     start = Ridge(objective).start(y)
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     basis = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0][
@@ -376,7 +376,7 @@ def test_the_start_is_the_ridge_of_the_largest_evidence(shape):
 @pytest.mark.parametrize("intercept", [True, False])
 def test_a_start_for_labels_is_stretched_to_the_largest_likelihood(intercept):
     X, t = binary()
-    objective = MixturePosterior(as_design(X, intercept), t, Probit(), JeffreysMixture())
+    objective = MixturePosterior(as_design(X, intercept), t, Probit(), Jeffreys())
     plain = Ridge(objective).start(2.0 * t - 1)
     start = stretched(objective, plain)
     c = start.w[0] / plain.w[0]
@@ -395,7 +395,7 @@ def test_a_start_for_labels_is_stretched_to_the_largest_likelihood(intercept):
 
 def test_least_squares_is_the_start_where_it_is_well_posed():
     X, y = linear()
-    objective = MixturePosterior(as_design(X, True), y, Gaussian(), JeffreysMixture(), learn=True)
+    objective = MixturePosterior(as_design(X, True), y, Gaussian(), Jeffreys(), learn=True)
     start = Ridge(objective).start(y)
     expected = np.linalg.lstsq(np.column_stack([X, np.ones(len(y))]), y, rcond=None)[0]
     assert_allclose(np.append(start.w, start.b), expected, rtol=1e-7)
@@ -599,7 +599,7 @@ def test_scores_beyond_forty_stay_finite():
         warnings.simplefilter("error")
         model = JeffreysClassifier().fit(x[:, None], t)
         log = model.predict_log_proba(x[:, None])
-        wild = MixturePosterior(as_design(x[:, None]), t, Probit(), JeffreysMixture()).at(np.array([0]), [5.0], 0.0)
+        wild = MixturePosterior(as_design(x[:, None]), t, Probit(), Jeffreys()).at(np.array([0]), [5.0], 0.0)
     assert model.status_ == "converged"
     assert np.isfinite(log).all()
     assert np.abs(wild.F).max() > 4000
@@ -635,7 +635,7 @@ def test_of_equal_columns_one_is_kept():
     model = JeffreysRegressor(tol=1e-10).fit(X, y)
     assert len({0, 1} & set(model.support_)) == 1
     assert_allclose(model.predict(X), single.predict(np.delete(X, 1, axis=1)), atol=1e-6)
-    objective = MixturePosterior(as_design(X, True), y, Gaussian(), JeffreysMixture(), learn=True)
+    objective = MixturePosterior(as_design(X, True), y, Gaussian(), Jeffreys(), learn=True)
     half = np.repeat(single.coef_, np.where(np.arange(11) == 0, 2, 1)) * np.where(np.arange(12) < 2, 0.5, 1.0)
     rows = np.flatnonzero(half)
     found = reweighted(objective, Start(rows, half[rows], single.intercept_), 1e-8, 1000)

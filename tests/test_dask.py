@@ -23,7 +23,7 @@ pd = pytest.importorskip("pandas")
 
 from smaller.models import dask_sample  # noqa: E402
 from smaller.rows.dask.passes import Passes  # noqa: E402
-from smaller.solvers.l1 import newton_in_passes  # noqa: E402
+from smaller.solvers.l1 import newton as newton_module  # noqa: E402
 
 # Dask and its servers are not ours to keep free of warnings.
 pytestmark = [
@@ -157,7 +157,7 @@ def test_the_optimum_on_a_cluster_is_that_in_memory(kind, cluster):
 @pytest.mark.parametrize("solver", ["auto", "bound"])
 def test_sparse_blocks_by_every_way(solver, hessian, here, monkeypatch):
     """Whole Hessian, that of a working set, and none at all; columns are centred without being densified."""
-    monkeypatch.setattr(newton_in_passes, "HESSIAN", hessian)
+    monkeypatch.setattr(newton_module, "HESSIAN", hessian)
     X, y = data(n=600, p=15)
     X = X * (np.random.default_rng(4).random(X.shape) < 0.3)
     model = SMLR(lam=5.0, standardize=True, solver=solver)
@@ -186,8 +186,8 @@ def test_how_the_rows_are_cut_does_not_matter(here):
 @pytest.mark.parametrize("drawn", [False, True])
 def test_problems_too_large_for_a_hessian(wide, drawn, here, monkeypatch):
     """With little room: a working set, then few rows' curvature, the Gram matrix, or its diagonal."""
-    monkeypatch.setattr(newton_in_passes, "HESSIAN", 12 if wide else 45)
-    monkeypatch.setattr(newton_in_passes, "GRAM", 10 if wide else 1000)
+    monkeypatch.setattr(newton_module, "HESSIAN", 12 if wide else 45)
+    monkeypatch.setattr(newton_module, "GRAM", 10 if wide else 1000)
     if not drawn:
         monkeypatch.setattr(dask_sample, "DRAWN_ROWS", 0)
     X, y = data(p=30)

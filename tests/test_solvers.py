@@ -20,6 +20,7 @@ from smaller.models.base import problem_of
 from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Laplace, Normal
 from smaller.solvers import SOLVERS
+from smaller.solvers.l1 import newton
 from smaller.solvers.l1.warm_path import null_point, solve_path
 
 
@@ -296,6 +297,21 @@ def test_every_point_of_a_path_has_the_certificate_that_it_claims(seed, steps):
         assert (point.value, point.violation) == pytest.approx((solution.objective, solution.violation), abs=1e-9)
 
 
+@pytest.mark.skipif(not COMPILED, reason="compares the compiled solver with the Python one")
+@pytest.mark.parametrize("hessian", [3000, 20, 0], ids=["whole", "working set", "gradient steps"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_python_body_reaches_the_optimum_of_the_compiled_one(seed, hessian, monkeypatch):
+    """By Newton steps on all weights or some, and, where no Hessian has room, by accelerated gradient steps."""
+    objective, tol = draw(seed), 1e-6
+    best = newton.newton(objective, objective.start(), 1e-10, 200).objective
+    monkeypatch.setattr(_core, "COMPILED", False)
+    monkeypatch.setattr(newton, "HESSIAN", hessian)
+    found = newton.newton(objective, objective.start(), tol, 200)
+    assert found.status is Status.CONVERGED
+    assert found.gap <= tol
+    assert best * (1 - 1e-9) <= found.objective <= best * (1 + tol)
+
+
 @pytest.mark.parametrize("kind", [np.asfortranarray, np.float32, sparse.csc_array])
 @pytest.mark.parametrize("m", [2, 3])
 @pytest.mark.parametrize("intercept", [True, False])
@@ -306,7 +322,7 @@ def test_what_a_path_does_not_compute_would_not_change_its_certificates(kind, m,
     Y = np.eye(m)[np.maximum(rng.integers(-4, m, 50), 0)][:, : 1 if m == 2 else m]  # the start, at 0, is far off
     design = as_design(X, intercept)
     objective = Posterior(design, Y, Multinomial(m == 2), Laplace(1.0), rng.uniform(0.2, 3, 50))
-    assert objective.in_memory
+    assert objective.design.in_memory
     steps = np.concatenate([[1.3], np.geomspace(0.97, 0.3, 40), [0.1, 0.2, 0.21], np.geomspace(0.19, 0.02, 40)])
     lams = objective.largest_strength(null_point(objective)) * steps
     for lam, solution in zip(lams, solve_path(objective, lams, 1e-4, 200), strict=True):

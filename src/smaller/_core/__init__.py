@@ -29,7 +29,7 @@ STRUCTS = (  # arguments that belong together
     *("Moves", "State", "Gates"),
 )
 
-# The L1 solver whole; `smaller.solvers.newton` has the same in Python, for every kind of rows.
+# The whole L1 solver; smaller.solvers.l1.newton is the same method in Python, for rows anywhere.
 WITHOUT_TWIN = ("minimise", "minimise_by_rows", "Penalty", "Groups", "Rule", "Point")
 
 PURE = os.environ.get("SMALLER_PURE", "0") not in ("", "0")  # the twins by choice, for tests and comparisons

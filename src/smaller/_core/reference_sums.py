@@ -7,7 +7,6 @@ Gaussian columns.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import xlogy
 
 SYMMETRIC, REFERENCE, GAUSSIAN = range(3)
 
@@ -47,29 +46,55 @@ class Columns:
 def means(F, Y, s, family, P, U):
     """Fitted means of the scores, into P, residuals P - Y, into U, and the negative log-likelihood.
 
-    Indicators Y are 0 or 1; the residual of the own class is the sum of the other probabilities, without cancellation.
+    Indicators Y are 0 or 1.
     """
     if family == GAUSSIAN:
         P[:] = F
         U[:] = F - Y
         return float(s @ (U**2).sum(axis=1)) / 2
-    top = F.max(axis=1, initial=0.0 if family == REFERENCE else -np.inf)
-    P[:] = np.exp(F - top[:, None])
-    total = P.sum(axis=1) + (np.exp(-top) if family == REFERENCE else 0.0)
-    P /= total[:, None]
-    others = ((1 - Y) * P).sum(axis=1) + (np.exp(-top) / total if family == REFERENCE else 0.0)
-    U[:] = (1 - Y) * P - Y * others[:, None]
-    return float(s @ (np.log(total) + top - (Y * F).sum(axis=1)))
+    P[:], U[:], loss = softmax_fit(F, Y, s, family == REFERENCE)
+    return loss
+
+
+def softmax(F, reference, xp=np):
+    """Probabilities of the scores in the namespace xp; their denominators after division by exp(top), and top, (n, 1).
+
+    With `reference` a further class has score 0.
+    """
+    top = xp.max(F, axis=1, keepdims=True)
+    top = xp.maximum(top, xp.zeros_like(top)) if reference else top
+    P = xp.exp(F - top)
+    total = xp.sum(P, axis=1, keepdims=True)
+    total = total + xp.exp(-top) if reference else total
+    return P / total, total, top
+
+
+def softmax_fit(F, Y, s, reference, xp=np):
+    """P = softmax(F), P - Y without cancellation, and the negative log-likelihood, in the namespace xp."""
+    P, total, top = softmax(F, reference, xp)
+    loss = xp.sum(s * ((xp.log(total) + top)[:, 0] - xp.sum(Y * F, axis=1)))
+    # The residual of the true class is the sum of the other probabilities.
+    others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
+    others = others + xp.exp(-top) / total if reference else others
+    return P, (1 - Y) * P - Y * others, float(loss)
 
 
 def negentropy(U, Y, s, shrink, family):
     """sum_i s_i sum_c Q_ic log Q_ic of the probabilities Q = Y + shrink U."""
-    Q = np.clip(Y + shrink * U, 0.0, 1.0)
-    total = xlogy(Q, Q).sum(axis=1)
-    if family == REFERENCE:
-        rest = np.clip(1.0 - Q.sum(axis=1), 0.0, 1.0)
-        total += xlogy(rest, rest)
-    return float(s @ total)
+    return softmax_conjugate(U, Y, s, shrink, family == REFERENCE)
+
+
+def softmax_conjugate(U, Y, s, shrink, reference, xp=np):
+    """The same in the namespace xp."""
+
+    def x_log_x(Q):
+        return Q * xp.log(xp.where(Q > 0, Q, xp.ones_like(Q)))
+
+    Q = xp.clip(Y + shrink * U, 0.0, 1.0)
+    total = xp.sum(x_log_x(Q), axis=1)
+    if reference:
+        total = total + x_log_x(xp.clip(1.0 - xp.sum(Q, axis=1), 0.0, 1.0))
+    return float(xp.sum(s * total))
 
 
 def judge(W, G, l1, l2, scale, residuals):

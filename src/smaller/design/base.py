@@ -28,6 +28,7 @@ class Design:
     """
 
     centred: bool  # whether a step along a centred column costs no more than one along the column
+    in_memory = False  # whether the compiled solvers can read the columns or the rows where they lie
     accelerated = False  # whether arrays with a row for each sample lie on a device
     few = 0  # work on up to this many columns costs little beside a pass over all columns
 
@@ -58,7 +59,10 @@ class Design:
     def scores(self, W: np.ndarray) -> np.ndarray:
         """Phi W, class-major in memory; where few columns have a non-zero weight, only those are read."""
         columns = np.flatnonzero(W[: self.d].any(axis=1))
-        F = np.asfortranarray(self._product(W, columns if 4 * len(columns) < self.d else None))
+        if not len(columns):
+            F = np.zeros((self.n, W.shape[1]), order="F")
+        else:
+            F = np.asfortranarray(self._product(W, columns if 4 * len(columns) < self.d else None))
         if self.intercept:
             F += W[self.d]
         return F

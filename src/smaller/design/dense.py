@@ -19,6 +19,7 @@ class DenseDesign(Design):
     """float32 columns stay float32; products accumulate in float64, a block of rows at a time."""
 
     centred = True
+    in_memory = True
 
     def __init__(self, X: np.ndarray, intercept: bool = False):
         super().__init__(X.shape[0], X.shape[1], intercept)

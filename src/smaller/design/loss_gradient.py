@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._core.reference_sums import softmax
+
 BLOCK_BYTES = {"cpu": 2**22}  # fits in a processor's cache
 DEVICE_BYTES = 2**28
 
@@ -50,10 +52,4 @@ class LossGradient:
         return G, left
 
     def _residual(self, F, part: slice) -> Any:
-        xp = self.xp
-        top = xp.max(F, axis=1, keepdims=True)
-        top = xp.maximum(top, xp.zeros_like(top)) if self.reference else top
-        P = xp.exp(F - top)
-        total = xp.sum(P, axis=1, keepdims=True)
-        total = total + xp.exp(-top) if self.reference else total
-        return self.s[part, :] * (P / total - self.Y[part, :])
+        return self.s[part, :] * (softmax(F, self.reference, self.xp)[0] - self.Y[part, :])

@@ -22,6 +22,7 @@ class SparseDesign(Design):
     """
 
     centred = False
+    in_memory = True
 
     def __init__(self, X, intercept: bool = False):
         super().__init__(X.shape[0], X.shape[1], intercept)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .. import _core
@@ -15,6 +17,7 @@ class Multinomial:
     """
 
     noise = 1.0
+    xp: Any = np  # the namespace of scores, targets and weights
 
     def __init__(self, reference: bool):
         self.reference = reference
@@ -32,7 +35,7 @@ class Multinomial:
 
     def curve(self, P: np.ndarray, s: np.ndarray, E: np.ndarray) -> np.ndarray:
         """The Hessian in F applied to a change E of the scores."""
-        return s[:, None] * P * (E - (P * E).sum(axis=1, keepdims=True))
+        return s[:, None] * P * (E - self.xp.sum(P * E, axis=1, keepdims=True))
 
     def conjugate(self, U: np.ndarray, Y: np.ndarray, s: np.ndarray, shrink: float = 1.0) -> float:
         """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""

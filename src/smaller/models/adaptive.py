@@ -12,7 +12,7 @@ from ..likelihoods import Gaussian, Probit
 from ..objective.mixture import MixturePosterior
 from ..objective.problem import Problem
 from ..objective.sample import Sample
-from ..priors import JeffreysMixture, Laplace
+from ..priors import InUnits, Jeffreys, Laplace
 from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
 from ..solvers.type1.reweighted import reweighted
 from ..solvers.type1.scaled_lasso import laplace
@@ -24,7 +24,7 @@ from .selector import Selector
 from .targets import with_offset
 
 EM_STEPS = 10_000
-ROUGH = 1e-4  # how well the first of two fits is done
+ROUGH = 1e-4  # tolerance of the first of two fits
 
 # A start that spends more of the degrees of freedom than this leaves too few to measure the noise.
 HALF = 0.5
@@ -184,7 +184,7 @@ class JeffreysRegressor(AdaptiveRegressor):
 
     The start is least squares where that is well posed and leaves at least half of the degrees of freedom for the
     noise, and otherwise the ridge regression of the largest evidence on standardised columns. If that spends more than
-    half of them, its residuals say nothing of the noise: a first fit takes the noise from least squares on the columns
+    half of them, its residuals cannot give the noise: a first fit takes the noise from least squares on the columns
     that a scaled lasso of strength ``sqrt(n log d)`` keeps, and from where that ends the noise is learned.
 
     Parameters
@@ -232,7 +232,7 @@ class JeffreysRegressor(AdaptiveRegressor):
 
     def _pose(self, sample: Sample) -> Problem:
         noise = 1.0 if self.noise == "learn" else self.noise
-        return Problem(sample, Gaussian(noise), JeffreysMixture(sample.scale))
+        return Problem(sample, Gaussian(noise), InUnits(Jeffreys(), sample.scale))
 
     def _solve(self, problem: Problem) -> Solution:
         """In units of the target and of the columns, which the objective does not depend on but for a constant."""
@@ -329,7 +329,7 @@ class JeffreysClassifier(Selector, ProbitModel):
         self.max_iter = max_iter
 
     def _pose(self, sample: Sample) -> Problem:
-        return Problem(sample, Probit(), JeffreysMixture())
+        return Problem(sample, Probit(), Jeffreys())
 
     def _solve(self, problem: Problem) -> Solution:
         """One fit for two classes, else one for each class against the rest; the start's factorisation is shared."""

@@ -47,7 +47,7 @@ class Targets(NamedTuple):
 POSITIVE, NON_NEGATIVE = (Interval(Real, 0, None, closed=closed) for closed in ("neither", "left"))
 COUNT = Interval(Integral, 1, None, closed="left")
 
-# Attributes that lie where X lies; positions, labels, numbers and histories stay with the host.
+# Fitted arrays that are copied to X's device; positions, labels, numbers and histories stay on the host.
 FOLLOWING = {"coef_", "intercept_", "gamma_", "covariance_", "joint_covariance_", "center_"}
 
 # A kernel matrix larger than this is not kept by models that need few passes over it, but computed anew.
@@ -79,10 +79,10 @@ class Estimator(BaseEstimator):
     }
     _targets: ClassVar[dict] = {"y_numeric": False}  # how scikit-learn is to check y
     _sparse_formats: ClassVar[Any] = ["csc", "csr"]
-    _lazy: ClassVar[bool] = False  # whether the solver can do with columns that are computed when needed
-    _most_squares: ClassVar[float] = 1e250  # what the squares of all numbers of X may sum to
-    _on_device: ClassVar[bool] = False  # whether a fit follows X to where PyTorch or CuPy keep it
-    _good_ends: ClassVar[set[Status]] = {Status.CONVERGED}  # ends of a solver that need no warning
+    _lazy: ClassVar[bool] = False  # whether the solver accepts columns that are computed on demand
+    _most_squares: ClassVar[float] = 1e250  # largest sum of squares of X that does not overflow in the fit
+    _on_device: ClassVar[bool] = False  # whether tensors of PyTorch and CuPy are fitted on their device
+    _good_ends: ClassVar[set[Status]] = {Status.CONVERGED}  # statuses of a solver that need no warning
     _without_columns: ClassVar[str] = "the same for every sample"  # prediction of a model that kept no column
 
     def fit(self, X, y, sample_weight=None, offset=None):
@@ -97,7 +97,7 @@ class Estimator(BaseEstimator):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
-            A weight is a repetition: weight 2 is the same as the row given twice, weight 0 as the row left out.
+            A sample of weight 2 counts exactly like the same sample given twice, one of weight 0 like one left out.
         offset : array-like of shape (n_samples,) or (n_samples, n_classes), optional
             Known part of the scores, added to what the model fits.
 
@@ -251,7 +251,7 @@ class Estimator(BaseEstimator):
         return self
 
     def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
-        """``coef_`` and ``intercept_``, and the solution as its report is to be told."""
+        """``coef_`` and ``intercept_``, and the solution with the objective and gap of exactly these weights."""
         W = solution.weights
         d = len(W) - bool(self.fit_intercept)
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution

@@ -50,7 +50,7 @@ def _accuracy(F: np.ndarray, Y: np.ndarray, weight: np.ndarray) -> float:
     return float(np.average(right, weights=weight))
 
 
-# Greater is better.
+# Criteria by which a point of the path is chosen; greater is better.
 SCORES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
     "log-loss": _log_likelihood,
     "accuracy": _accuracy,
@@ -180,7 +180,7 @@ class BoostedModel(ClassificationModel):
     def _cross_validate(self, sample: Sample, walks: list[Walk]) -> tuple[list[int], dict[str, Any]]:
         """The end of the strength that scores best over the folds, for each machine; the strengths and their scores."""
         grids = [walk.path.lams[walk.path.ends] for walk in walks]
-        if not all(len(grid) for grid in grids):  # no move pays: nothing to choose from
+        if not all(len(grid) for grid in grids):  # no move lowers the objective, so that the path is empty
             return [0] * len(walks), {"lams_": np.zeros(0), "scores_": np.zeros((1, 1))}
         data = GivenRows(self, sample)
         splits = class_folds(self.cv, data.X, data.y, data.weight)
@@ -207,7 +207,7 @@ class BoostedModel(ClassificationModel):
         return points, {"lams_": lams, "scores_": scores}
 
     def _held_out(self, walk: Walk, at: int, points, rows: Given) -> np.ndarray:
-        """Scores of the points of a path on rows whose classes the path knows; the others would favour no point."""
+        """Scores of the points of a path on rows whose classes were in its training samples."""
         sample, (X, y, weight, offset, *_) = walk.problem.sample, rows
         classes, weight = sample.classes, np.ones(len(y)) if weight is None else weight
         known = np.isin(y, classes) & (weight > 0)

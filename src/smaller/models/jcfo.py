@@ -23,7 +23,7 @@ from .one_vs_rest import joined, one_vs_rest
 from .selector import InputSelector
 
 ROUNDS = 100
-NEARER = 0.1  # of the first start: the second
+NEARER = 0.1  # the second start has the scalings of the first times this
 
 
 class JCFO(InputSelector, ProbitModel):
@@ -69,7 +69,7 @@ class JCFO(InputSelector, ProbitModel):
     intercept_ : ndarray of shape (1,) or (n_classes,)
     classes_ : ndarray
     support_ : ndarray
-        Kernels with a non-zero weight in any row of ``coef_``; :meth:`get_support` tells of inputs.
+        Kernels with a non-zero weight in any row of ``coef_``; :meth:`get_support` is about inputs.
     relevance_vectors_ : ndarray or sparse array
         Their centres.
     violation_, objective_, n_iter_, status_
@@ -141,7 +141,7 @@ class JCFO(InputSelector, ProbitModel):
             objective = ScaledPosterior(sample.basis, *data, self.lam, self.lam_theta, self.fit_intercept)
             solution = scalings(objective, theta, self.tol, steps)
             if not solution.weights[: centers.shape[0]].any():
-                # Where the start itself costs too much, everything is given up: nearer to zero there may be better.
+                # Where the penalty of the first start is too large all weights vanish; smaller scalings may keep some.
                 again = scalings(objective, NEARER * theta, self.tol, steps)
                 solution = min(solution, again, key=lambda each: each.objective)
             solutions.append(solution)

@@ -34,7 +34,7 @@ class LRVM(Selector, BoostedModel):
 
     (Lapedriza et al. 2008, eqs. 3-6), in moves of one weight by one step, forward and backward (BLasso, Zhao and Yu
     2007). With more classes the loss is that of a softmax. As the step goes to 0 the path becomes that of
-    :class:`SMLR`; ``dual_gap_`` tells how near it is.
+    :class:`SMLR`; ``dual_gap_`` bounds the distance.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ class LRVM(Selector, BoostedModel):
         self.dual_gap_, self.violation_ = 0.0, 0.0
         for walk, point, lam in zip(*(solution.extra[name] for name in ("walks", "points", "lams")), strict=True):
             if not np.isfinite(lam):
-                continue  # before the first move every weight is 0, as it should be
+                continue  # before the first move every weight is 0, which is the optimum at an infinite strength
             W = weights_at(walk.path, point, problem.sample.design.d)
             W = np.vstack([W, walk.path.intercepts[point]]) if self.fit_intercept else W
             found = settle(walk.problem.with_prior(ElasticNet(lam)).objective, W, 1e-10)
@@ -175,7 +175,7 @@ class JFSCL(InputSelector, BoostedModel):
 
     with gates ``g = 1 / (1 + exp(-steepness v))`` and ``K(x, x') = exp(-gamma |x - x'|^2)`` (Lapedriza et al. 2008,
     eqs. 7-12), in moves of one parameter by one step (generalised BLasso, Zhao & Yu 2007). It starts with gates half
-    open, v = 0. An input is rejected where v < 0, and has then no say in predictions at all.
+    open, v = 0. An input with v < 0 is rejected: no prediction depends on it.
 
     Parameters
     ----------

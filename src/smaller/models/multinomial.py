@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +18,10 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
-from ..rows.dask.summed_posterior import SummedPosterior
 from ..rows.device import placed
-from ..solvers import SOLVERS, Solution
+from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
 from ..solvers.canonical import lowered
-from ..solvers.l1.newton_in_passes import null_of, solver_of
-from ..solvers.l1.start import begin
+from ..solvers.l1.start import warm
 from ..solvers.ridge_evidence import most_evident_ridge
 from .base import NON_NEGATIVE, Given
 from .classification import ClassificationModel
@@ -78,7 +75,8 @@ class MultinomialModel(ClassificationModel):
 
     def _pose(self, sample: Sample) -> Problem:
         l1, l2 = self._strengths()
-        factor = penalty_factors(self.penalty_factor, sample.design.d, sample.k)
+        factor = self.penalty_factor
+        factor = None if factor is None else penalty_factors(factor, sample.design.d, sample.k)
         prior = self._prior(sample, l1, l2, factor, sample.scale if self.standardize else None)
         return Problem(sample, Multinomial(reference=sample.k < len(sample.classes)), prior)
 
@@ -104,24 +102,20 @@ class MultinomialModel(ClassificationModel):
     def _start(self, problem: Problem) -> np.ndarray:
         """Those of a fresh start, or the last fit's where they belong to a problem of the same shape."""
         objective, classes = problem.objective, problem.sample.classes
-        in_passes = isinstance(objective, SummedPosterior)
-        W = objective.start() if in_passes else begin(objective)
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
-            return W
+            return begin(objective)
         coef, intercept, k = host(self.coef_), host(self.intercept_), objective.k
         coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
-        if coef.shape[1] == objective.design.d:
-            last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
-            last[np.isinf(objective.l1)] = 0.0
-            # Weights that fit the new data worse than none at all are no start; solvers in passes find that out.
-            if in_passes or objective.value(last) <= objective.value(W):
-                return last
-        return W
+        if coef.shape[1] != objective.design.d:
+            return begin(objective)
+        last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
+        last[np.isinf(objective.l1)] = 0.0
+        return warm(objective, last)
 
     def _unfinished(self, problem: Problem) -> Any:
-        if not getattr(problem.objective, "reached", None):
+        if not problem.objective.reached:
             return None
-        objective, point = problem.objective.reached  # type: ignore[attr-defined]
+        objective, point = problem.objective.reached
         certificate = point.value, point.gap, point.violation, objective.passes
         told: dict[str, Any] = {"parts": []}  # the exception says how the fit ended
         solution = Solution(objective.uncentred(point.W), None, Status.INTERRUPTED, *certificate, [], told)
@@ -141,7 +135,7 @@ class MultinomialModel(ClassificationModel):
         self.dual_gap_ = solution.gap
         for name in ("n_passes_", "lam_", "evidence_"):  # of an earlier fit
             self.__dict__.pop(name, None)
-        if isinstance(problem.objective, SummedPosterior):
+        if problem.objective.remote:
             self.n_passes_ = problem.objective.passes
         for found in {"lam", "evidence"} & solution.extra.keys():
             setattr(self, f"{found}_", solution.extra[found])
@@ -154,17 +148,12 @@ class MultinomialModel(ClassificationModel):
             self._warn_of_empty(objective, predicts if plain else "no input has a non-zero weight")
 
     def _warn_of_empty(self, objective: Posterior, predicts: str) -> None:
-        largest = objective.largest_strength(null_of(objective))
+        largest = objective.largest_strength(null_point(objective))
         name, lam = type(self).__name__, objective.prior.l1
         warn(
             f"{name} kept no column at lam={lam:.3g}: {predicts}; weights appear below lam={largest:.3g}.",
             EmptyModelWarning,
         )
-
-
-def solver_for(objective: Posterior, name: str) -> tuple[Callable[..., Solution], int]:
-    """The solver of this name for data in memory or elsewhere, and the iterations that it may take."""
-    return solver_of(name) if isinstance(objective, SummedPosterior) else SOLVERS[name]
 
 
 class SparseMultinomialModel(Grouped, Selector, MultinomialModel):
@@ -393,6 +382,6 @@ class RMLR(MultinomialModel):
     def _solve(self, problem: Problem) -> Solution:
         if self.lam != "evidence":
             return super()._solve(problem)
-        if isinstance(problem.objective, SummedPosterior):
+        if problem.objective.remote:
             raise ValueError("lam='evidence' needs the data in memory, not a Dask collection; give lam a number.")
         return most_evident_ridge(problem.objective, self._start(problem), self.tol, self.max_iter or 200)

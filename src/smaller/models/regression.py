@@ -22,7 +22,7 @@ from .base import POSITIVE, Estimator, Given, Targets
 from .outside import DECAYING, added_variance, check_outside
 from .selector import Selector
 
-SPENT = 0.5  # of the samples: a fit by so many columns leaves too little to learn the noise from, where more abound
+SPENT = 0.5  # share of the degrees of freedom that a wide model may use before its noise estimate is unreliable
 BLOCK_BYTES = 2**22  # of rows whose variances are computed at a time
 SHORTEST, LONGEST = 1e-153, 1e153  # norms of columns, targets and weights whose squares are float64 numbers
 
@@ -75,7 +75,7 @@ class RegressionModel(RegressorMixin, Estimator):
         return_std : bool, default=False
             Also return ``sqrt(noise_ + variance of the score)``.
         offset : array-like of shape (n_samples,) or (n_samples, n_targets), optional
-            Known part of the prediction, added to what the model says.
+            Known part of the prediction, added to that of the model.
         outside : {"warn", "error", "widen", "ignore"}, default="warn"
             What to do, with ``return_std=True``, where samples are far from all training samples of a radial kernel:
             there the mean is the intercept, and the standard deviation is too small. "widen" adds the variance of one
@@ -207,7 +207,7 @@ class VarianceModel(Selector, RegressionModel):
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         fit, evidence = solution.extra["fit"], solution.extra["evidence"]
-        columns, target_unit = evidence.columns, solution.extra.get("unit", 1.0)  # in which the fit is told
+        columns, target_unit = evidence.columns, solution.extra.get("unit", 1.0)  # the unit of the targets in the fit
         unit = columns.unit[fit.rows] / target_unit
         self.gamma_ = np.zeros(columns.d)
         self.gamma_[fit.rows] = self._variances(fit.alpha, unit)

@@ -26,7 +26,7 @@ from .regression import VarianceModel
 from .selector import Selector
 from .targets import with_offset
 
-ORIGINAL_TOO = 100  # so few columns are re-estimated all at once as well, and the better model taken on
+ORIGINAL_TOO = 100  # up to so many columns Tipping's original algorithm is run as well; the better model is kept
 
 
 class RVMRegressor(VarianceModel):
@@ -307,7 +307,7 @@ class RVMClassifier(Selector, ClassificationModel):
         """-log sum_d exp(-(f_c - f_d) / sqrt(1 + pi v_cd / 8)), v_cd the variance of f_c - f_d: MacKay's, in pairs."""
         m = F.shape[1]
         if host(self.joint_covariance_).ndim == 3:
-            # A model file of a version that knew no covariances between classes: its scores are divided one by one.
+            # Model files of older versions have no covariances between classes; each score is then moderated by itself.
             return F / np.hypot(1.0, np.sqrt(np.pi / 8) * m / (m - 1) * self._score_deviations(X))
         (Phi, unit), found = self._centred_columns(X), np.empty_like(F)
         for first in range(0, len(F), max(1, PAIRS_AT_ONCE // m**2)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,11 +10,9 @@ from .._sklearn import StrOptions
 from ..errors import EmptyModelWarning, Status, choose, warn
 from ..objective.posterior import Posterior
 from ..objective.problem import Problem
-from ..rows.dask.summed_posterior import SummedPosterior
-from ..solvers import Solution
+from ..solvers import Solution, null_point
 from ..solvers.group_evidence import group_evidence
 from ..solvers.l1.integrated import MARGINAL, size
-from ..solvers.l1.newton_in_passes import newton_in_passes, null_of
 from ..solvers.ridge_evidence import marginal_evidence
 from .base import COUNT, without
 from .multinomial import SparseMultinomialModel
@@ -136,13 +133,12 @@ class SBMLR(SparseMultinomialModel):
                 "n_init > 1 keeps the fit with the greatest evidence, which sparse groups (l1_share between 0 and 1) "
                 "do not have in closed form; use n_init=1, or l1_share=0."
             )
-        null = null_of(objective)
+        null = null_point(objective)
         largest = objective.largest_strength(null) or 1.0
         starts = largest * np.append(FIRST_START, np.geomspace(*FURTHER_STARTS, self.n_init - 1))
         solver, iterations = MARGINAL[self.solver]
-        if isinstance(objective, SummedPosterior):
+        if objective.remote:
             choose("With Dask input, solver", self.solver, ["fixed-point"])
-            solver = partial(solver, solve=newton_in_passes)
         fits = [solver(objective, null.W, self.tol, self.max_iter or iterations, lam) for lam in starts]
         kept = [fit for fit in fits if size(objective, fit.weights).N]
         # No fixed point but the empty model, if that is better. Groups leave continuously: their jump is a good end.

@@ -14,7 +14,7 @@ from ..basis import Linear, finite_columns
 from ..rows.dask.collections import is_frame
 from .predicting import blockwise, note_inputs
 
-P_VALUES = ("p_values_", "pvalues_", "p_values", "pvalues")  # names under which users look for them
+P_VALUES = ("p_values_", "pvalues_", "p_values", "pvalues")  # names by which other packages call them
 
 
 class Selector(TransformerMixin):

@@ -22,7 +22,7 @@ def encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         classes, codes = host(found.values), found.inverse_indices
     else:
         classes, codes = _distinct(y)
-        # Integers are labels; but where nearly every sample has its own, scikit-learn has a word to say.
+        # Integers are labels. Where nearly every sample has a label of its own, scikit-learn's check warns.
         if y.dtype.kind not in "iub" or 2 * len(classes) > len(y):
             check_classification_targets(y)
     if len(classes) < 2:
@@ -60,7 +60,7 @@ def class_weights(class_weight, classes: np.ndarray, codes: np.ndarray, weight: 
         return weight.sum() / (len(classes) * counts)
     known = classes.tolist()
     unknown = [label for label in class_weight if label not in known]
-    # A fold may lack a class that is named; but a name that no class has, with a class that has none, is a slip.
+    # A fold may lack a named class. A name that no class has, while some class has no name, is an error.
     if unknown and not set(known) <= set(class_weight):
         raise ValueError(f"class_weight names classes that y does not have: {unknown}; the classes are {known}.")
     factors = np.array([float(class_weight.get(label, 1.0)) for label in known])

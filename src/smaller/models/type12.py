@@ -194,7 +194,7 @@ class TypeIIClassifier(Selector, ClassificationModel):
     7 of 30 inputs kept, accuracy 0.98
     """
 
-    _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.UNSETTLED}  # it has its own words for the latter
+    _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.UNSETTLED}  # this model warns of UNSETTLED itself
     _parameter_constraints: ClassVar[dict] = {
         **ClassificationModel._parameter_constraints,
         "alpha": ["array-like", None],

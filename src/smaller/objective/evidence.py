@@ -28,7 +28,7 @@ SAFE = 1e7  # trace of B^T B / noise up to which the log determinant of products
 IN_BLOCK = 128  # products of all columns that are formed at a time where they are many
 BLOCK = 1024  # columns that are formed at a time
 AT_HAND = 2**24  # products of all columns with the model's that are kept at once
-DOUBTFUL = 1e-4  # a sparsity that has lost so much of itself to subtraction is computed again, without any
+DOUBTFUL = 1e-4  # a sparsity left with this fraction after a subtraction is computed again without subtraction
 
 
 def cholesky(H: np.ndarray) -> np.ndarray:
@@ -188,7 +188,7 @@ class Evidence:
         return Fit(rows, alpha, noise, mean, Sigma, value, misfit, G)
 
     def weighed(self, fit: Fit, Phi: np.ndarray) -> Fit:
-        """The same model, told as exactly as its columns Phi allow: where products lose digits, from the columns.
+        """The same model as exactly as its columns Phi allow: where products lose digits, from the columns.
 
         y^T Sigma_y^-1 y is the least of misfit / noise + sum alpha mu^2 over mu, so that rounding of mu hardly counts.
         """

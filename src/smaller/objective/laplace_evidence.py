@@ -12,8 +12,8 @@ from ..design import Design
 from .columns import Columns
 from .evidence import LOG_2PI, Quality, inverse
 
-NEWTON = 100  # steps to a mode; a handful do
-PARTS = 20  # of a step of Newton's method that are tried
+NEWTON = 100  # most steps to a mode; a few are enough as a rule
+PARTS = 20  # lengths of a Newton step that are tried
 LOST = 1e-14  # part of the negative log posterior that rounding hides
 
 # Precision of the intercept's prior. Were it flat, separable classes would have evidence without bound: the intercepts
@@ -154,7 +154,7 @@ class LaplaceEvidence:
             v, F, P, value = found
         else:
             reached = False
-        F = self._scores(rows, Phi, v)  # what the steps added up to is rounded many times
+        F = self._scores(rows, Phi, v)  # scores from the weights alone, without the rounding of each step
         P, loss = self.likelihood(F)
         value = loss + 0.5 * float(penalty @ v**2)
         return Mode(rows, alpha, Phi, v, F, P, joint, self._evidence(value, alpha, logdet), decrement, reached)

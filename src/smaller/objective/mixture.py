@@ -15,16 +15,16 @@ COLLAPSED = 1e-12
 
 
 class Survivors(NamedTuple):
-    """Everything a mixture's posterior says at weights of which some are zero for good."""
+    """The posterior of a mixture at weights of which some are zero for good: value, derivatives, violation."""
 
     rows: np.ndarray  # the surviving columns, sorted, (r,)
     w: np.ndarray  # their weights, none of them zero
     b: float
     noise: float
     F: np.ndarray  # scores, (n,)
-    P: np.ndarray  # what the likelihood calls P, (n, 1)
+    P: np.ndarray  # fitted means of the likelihood, (n, 1)
     residual: np.ndarray  # gradient of the loss in F, of a sample of weight 1, (n,)
-    pull: np.ndarray  # minus the gradient of the loss in the weights of centred columns: what holds them up, (r,)
+    pull: np.ndarray  # minus the gradient of the loss in the weights of centred columns, (r,)
     gamma: np.ndarray  # variance that the prior gives each weight, (r,)
     tilt: float  # minus the gradient of the loss in b
     value: float
@@ -35,8 +35,9 @@ class MixturePosterior:
     """Negative log posterior of one column of weights under a scale mixture of normals, the noise learned or known.
 
     sum_i s_i loss(Phi_i w + b + offset_i, y_i) + S/2 log noise + 1/2 sum_j h(w_j^2), S = sum_i s_i, over the surviving
-    weights (a zero may have infinite density and never comes back). The noise of the Gaussian likelihood, if learned,
-    is always the best one for the weights, |y - F|^2 / S, or ``floor`` where that is less.
+    weights (a zero may have infinite density and never comes back), without the constant that h may have. The noise of
+    the Gaussian likelihood, if learned, is always the best one for the weights, |y - F|^2 / S, or ``floor`` where that
+    is less.
 
     Parameters
     ----------
@@ -102,10 +103,8 @@ class MixturePosterior:
         # Centred residuals are not multiplied by the means of the columns, however large these are.
         centred = self.s * (residual + tilt / self.total)
         pull = -self.design.pull(centred[:, None], rows)[:, 0]
-        unit = self.prior.units(rows)
-        z = (unit * w) ** 2
-        gamma = self.prior.variance(z) / unit**2
-        value = loss + scale + float(self.prior.h(z).sum()) / 2
+        h, gamma, _ = self.prior.at(w, rows)
+        value = loss + scale + float(h.sum()) / 2
         missed = np.abs(pull * gamma / w - 1.0).max(initial=0.0)
         violation = max(float(missed), abs(tilt) / (self.total * np.sqrt(likelihood.bound)))
         return Survivors(rows, w, b, likelihood.noise, F[:, 0], P, residual, pull, gamma, tilt, value, violation)

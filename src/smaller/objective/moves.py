@@ -19,12 +19,13 @@ from ..design import Design, as_design
 from ..likelihoods import Gaussian, Multinomial
 
 SETTLED = 1e-11  # gradient of an intercept that counts as fitted
-SHUT = 0.02  # a gate this near its end goes no further: it would need several steps to come back, none of which pays
+SHUT = 0.02  # a gate this near its end moves no further: steps back would not lower the objective one by one
 MARGIN = 0.25  # of its size is taken off the tangent of a gate; on real paths it is seldom too high by a tenth
 # Gates that are tried with a weight, weights that are tried with each, and centres beside those in use to choose from.
 OPENED, STEEPEST, TRIED = 4, 8, 64
 FOLLOWED = 6  # steps of weights after one of these gates
-Escape = tuple[list[tuple[int, int]], float, float]  # moves that only together pay, and what loss and penalty gain
+# Moves that lower the objective only together, with the gains of loss and penalty.
+Escape = tuple[list[tuple[int, int]], float, float]
 
 
 class WeightMoves:
@@ -126,7 +127,7 @@ class WeightMoves:
         self.F = np.asfortranarray(self.base + self.b + self.design.take(used) @ W[used])
 
     def escapes(self) -> list[Escape]:
-        """Moves of several parameters that may pay where none of a single one does: there are none."""
+        """Moves of several parameters that lower the objective where no single one does; here there are none."""
         return []
 
     def _settle(self) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Point(NamedTuple):
-    """Everything the objective says at one W: scores, means, gradient of its smooth part, value and certificate."""
+    """The objective at one W: scores, means, gradient of its smooth part, value and certificate."""
 
     W: np.ndarray
     F: np.ndarray
@@ -18,6 +18,7 @@ class Point(NamedTuple):
     value: float
     gap: float  # relative duality gap; inf where the free columns are not fitted exactly
     fresh: bool = False  # whether the scores were computed from W itself, not added up step by step
+    active: np.ndarray | None = None  # the weights whose Hessian came along, for rows that lie elsewhere
 
     @property
     def violation(self) -> float:
@@ -26,7 +27,7 @@ class Point(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """What the likelihood says of scores, whatever the prior."""
+    """The likelihood at some scores, which no prior changes."""
 
     F: np.ndarray
     P: np.ndarray
@@ -36,7 +37,7 @@ class Fit(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What a certificate needs to know of weights and the gradient of the loss in them."""
+    """The parts of a certificate that depend on weights and the gradient of the loss in them."""
 
     residuals: np.ndarray  # of the KKT conditions, relative to their scale, (m, k)
     penalty: float

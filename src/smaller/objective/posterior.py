@@ -16,6 +16,8 @@ from .. import _core
 from ..design import Design, Moments, host
 from ..likelihoods import Gaussian, Multinomial
 from ..priors import ElasticNet, RowGroups
+from .curvature import hessian
+from .memory_rows import MemoryRows
 from .point import Fit, Point, Verdict
 from .sample import Sample
 
@@ -25,7 +27,7 @@ __all__ = ["Fit", "Point", "Posterior", "Verdict"]
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-# What rounding leaves of a sum of products, relative to the lengths of its factors; a gap above COARSE does not notice.
+# Rounding error of a sum of products relative to the lengths of its factors; it is added to gaps below COARSE only.
 EPSILON, COARSE = 1e-15, 1e-2
 
 
@@ -33,7 +35,7 @@ EPSILON, COARSE = 1e-15, 1e-2
 NEGLIGIBLE = 1e-12
 
 
-class Posterior:
+class Posterior(MemoryRows):
     """Negative log posterior of Type I models: a convex likelihood with a convex prior, separable but for its groups.
 
     Parameters
@@ -71,18 +73,14 @@ class Posterior:
     def _set(self, sample: Sample, likelihood: Multinomial | Gaussian, prior: ElasticNet) -> None:
         self.sample, self.likelihood, self.prior = sample, likelihood, prior
         self.design, self.Y, self.s, self.offset = sample.design, sample.Y, sample.weight, sample.offset
-        self.total, self.k = sample.total, sample.k
+        self.total, self.k, self.passes = sample.total, sample.k, 0
+        self.shape = self.design.d + int(self.design.intercept), self.k  # of W
         self.l1, self.l2 = prior.strengths(self.design.d, self.k, int(self.design.intercept))
         self.blocks: RowGroups | None = prior.blocks(self.design.d, self.k)
 
     def with_prior(self, prior: ElasticNet) -> Any:
         """The same sample under another prior."""
         return self.of(self.sample, self.likelihood, prior)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Of W: columns of the design and columns of scores."""
-        return self.design.shape[1], self.k
 
     @cached_property
     def free(self) -> np.ndarray:
@@ -104,16 +102,11 @@ class Posterior:
 
     @property
     def leaders(self) -> np.ndarray | None:
-        """Columns that are enough, (d,): of those that data and prior cannot tell apart, the first. None: all."""
+        """Mask (d,) of the first column in each set of columns that are equal up to a factor; None: all columns."""
         factor = self.prior.factor
         if self.prior.l2 or self.blocks is not None or (factor is not None and factor.ndim > 1):
             return None
         return self.design.leaders(factor, self.prior.scale)
-
-    @property
-    def in_memory(self) -> bool:
-        """Whether the compiled solvers can read the columns or the rows where they lie."""
-        return self.design.stored is not None or self.design.stored_by_rows is not None
 
     @property
     def samples(self) -> Any:
@@ -175,19 +168,17 @@ class Posterior:
         """Weights of zero, with intercepts that take out the mean of the offset."""
         W = np.zeros(self.shape)
         if self.design.intercept and self.offset is not None:
-            W[-1] = -(self.s @ self.offset) / self.total
+            W[-1] = -self.weighted(self.offset) / self.total
         return W
 
     def scores(self, W: np.ndarray) -> np.ndarray:
         """Phi W + offset."""
         F = self.design.scores(W)
-        if self.offset is not None:
-            F += self.offset
-        return F
+        return F if self.offset is None else F + self.offset
 
     def largest(self, F: np.ndarray) -> float:
         """The largest of these scores, in absolute value."""
-        return float(np.abs(F).max(initial=0.0))
+        return float(self.xp.max(abs(F)))
 
     def penalty(self, W: np.ndarray) -> float:
         """The prior's part of the objective."""
@@ -195,6 +186,18 @@ class Posterior:
         V, l1, l2 = W[rows], self.l1[rows], self.l2[rows]
         alone = float((l1 * np.abs(V)).sum() + (l2 * V * V).sum() / 2)
         return alone if self.blocks is None else alone + self.blocks.penalty(W)
+
+    def l1_change(self, W: np.ndarray, moved: np.ndarray) -> float:
+        """By how much the part of the penalty that is not smooth changes; few digits cancel in the sum."""
+        change = np.abs(moved) - np.abs(W)
+        moving = change != 0  # columns that are left out have an infinite l1
+        return float((self.l1[moving] * change[moving]).sum())
+
+    def pressing(self, G: np.ndarray) -> np.ndarray:
+        """|gradient| / l1: from 1 on a weight of 0 leaves it. 0 for weights without an L1 term."""
+        pressing = np.abs(G) / np.where(self.l1 > 0, self.l1, np.inf)
+        leaders = self.leaders
+        return pressing if leaders is None else np.where(np.append(leaders, True)[: len(G), None], pressing, 0.0)
 
     def value(self, W: np.ndarray, F: np.ndarray | None = None) -> float:
         """The objective; F are the scores of W where they are known."""
@@ -234,8 +237,7 @@ class Posterior:
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
         """All that is known at W, for one pass over the design (two if the scores are not given).
 
-        Scores that were given must not be written to afterwards. What is to be told to a user comes from scores that
-        are computed here.
+        Scores that were given must not be written to afterwards. A reported certificate needs scores computed here.
         """
         fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)
@@ -249,7 +251,7 @@ class Posterior:
         P, U, loss = self.likelihood.fit(F, self.Y, self.s)
         G = self.known_gradient(F)
         if G is None:
-            G = self._pull(self.s[:, None] * U)
+            G = self._pull(U)
             self.remember(F, G)
         return Fit(F, P, U, G, loss)
 
@@ -262,13 +264,14 @@ class Posterior:
         last = self.sample.last
         return last[0][1] if last and last[0][0] is F else None
 
-    def _pull(self, R: np.ndarray) -> np.ndarray:
-        """Phi^T R; what rounding left in a fitted intercept is not multiplied by the means of the columns."""
+    def _pull(self, U: np.ndarray) -> np.ndarray:
+        """Phi^T diag(s) U; what rounding left in a fitted intercept is not multiplied by the means of the columns."""
+        R = self.s[:, None] * U
         if not self.design.intercept:
             return self.design.pull(R)
-        total = R.sum(axis=0)
+        total = self.weighted(U)
         if self._is_fitted(total):
-            R = R - np.outer(self.s, total / self.total)
+            R = R - self.s[:, None] * self.put(total / self.total)
         G = self.design.pull(R)
         G[-1] = total
         return G
@@ -294,10 +297,10 @@ class Posterior:
 
     def _swing(self, F: np.ndarray) -> np.ndarray:
         """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""
-        return np.sqrt(self.likelihood.noise) + np.abs(F - self.s @ F / self.total)
+        return self.likelihood.noise**0.5 + abs(F - self.put(self.weighted(F) / self.total))
 
     def _root_mean_square(self, A: np.ndarray) -> np.ndarray:
-        return np.sqrt(self.s @ np.square(A) / self.total)
+        return np.sqrt(self.weighted(A * A) / self.total)
 
     def _free_slack(self, G: np.ndarray, swing: np.ndarray) -> float:
         """What is left of the free weights' gradients, for moves of them that change the scores as far."""
@@ -328,8 +331,9 @@ class Posterior:
     def _length_of_errors(self, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:
         """That of s (|U| + curvature * (terms + |offset|)) * swing, over all rows and classes."""
         curved = fit.P * (1 - fit.P) if isinstance(self.likelihood, Multinomial) else 1.0 / self.likelihood.noise
-        errors = np.abs(fit.U) + curved * (terms if self.offset is None else terms + np.abs(self.offset))
-        return float(np.linalg.norm(self.s[:, None] * errors * swing))
+        size = self.put(terms) if self.offset is None else self.put(terms) + abs(self.offset)
+        errors = self.s[:, None] * (abs(fit.U) + curved * size) * swing
+        return float(self.xp.sum(errors * errors)) ** 0.5
 
     def free_violation(self, residuals: np.ndarray) -> float:
         """The largest KKT residual of a weight without a penalty."""
@@ -350,11 +354,11 @@ class Posterior:
 
     def _weighed(self, U: np.ndarray, F: np.ndarray) -> float:
         """sum s U.F."""
-        return float(self.s @ (U * F).sum(axis=1))
+        return float(self.weighted(U * F).sum())
 
     def mean_curvature(self, P: np.ndarray) -> np.ndarray | float:
         """The mean second derivative of a row's loss in each score, (k,), or the same for all."""
-        return (self.s @ (P * (1 - P)) if P.shape else 1.0) / self.total
+        return (self.weighted(P * (1 - P)) if P.shape else 1.0) / self.total
 
     def largest_curvature(self, rows: np.ndarray) -> np.ndarray:
         """What the second derivative of the loss in a weight of these rows never exceeds: sum s x^2, or a quarter."""
@@ -391,8 +395,8 @@ class Posterior:
         """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""
         r, k = len(rows), self.k
         if r == 1 and rows[0] == self.design.d and isinstance(self.likelihood, Multinomial):
-            H = -(P.T * self.s) @ P  # the intercepts alone
-            H.flat[:: k + 1] += self.s @ P
+            H = -host(P.T @ (self.s[:, None] * P))  # the intercepts alone
+            H.flat[:: k + 1] += self.weighted(P)
             return H
         active = np.zeros(self.shape, dtype=bool)
         active[rows] = True
@@ -405,15 +409,6 @@ class Posterior:
 
     def hessian_on(self, P: np.ndarray, active: np.ndarray) -> np.ndarray:
         """Second derivatives in the weights of a mask (m, k), class by class."""
-        rows = [np.flatnonzero(column) for column in active.T]
-        ends = np.concatenate([[0], np.cumsum([len(each) for each in rows])])
-        H = np.zeros((ends[-1], ends[-1]))
-        for left in range(self.k):
-            for right in range(left, self.k):
-                block = slice(ends[left], ends[left + 1]), slice(ends[right], ends[right + 1])
-                if len(rows[left]) and len(rows[right]):
-                    omega = self.likelihood.curvature(P, self.s, left, right)
-                    H[block] = self.design.cross(omega, rows[left], rows[right])
-                    H[block[::-1]] = H[block].T
+        H = hessian(self.design, self.likelihood, P, self.s, active)
         H.flat[:: len(H) + 1] += self.l2.T[active.T]
         return H

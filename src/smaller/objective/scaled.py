@@ -17,7 +17,7 @@ from sklearn.utils import gen_batches
 from ..basis import Kernel
 from ..design import as_design
 from ..likelihoods import Probit
-from ..priors import LaplaceMixture
+from ..priors import laplace_mixture
 from .mixture import MixturePosterior, Survivors
 
 BLOCK_BYTES = 2**24
@@ -65,10 +65,10 @@ def _row_sums(X) -> np.ndarray:
 
 
 class ScaledPoint(NamedTuple):
-    """Everything the objective says at one place."""
+    """The objective at some weights and scalings."""
 
     theta: np.ndarray  # scalings, (p,)
-    weights: Survivors  # what the posterior of the weights says at these scalings
+    weights: Survivors  # the posterior of the weights at these scalings
     idle: np.ndarray  # gradient of the loss in the weights of all columns, centred, (d,)
     value: float
     violation: float  # the largest of the conditions' relative residuals
@@ -127,7 +127,7 @@ class ScaledPosterior:
     def pose(self, theta: np.ndarray) -> MixturePosterior:
         """The posterior of the weights alone, at these scalings."""
         design = as_design(scaled_kernel(self.kernel, self.X, self.centers, theta)[0], self.intercept)
-        return MixturePosterior(design, self.y, Probit(), LaplaceMixture(self.lam), self.s, self.offset)
+        return MixturePosterior(design, self.y, Probit(), laplace_mixture(self.lam), self.s, self.offset)
 
     def slopes(self, theta: np.ndarray, rows: np.ndarray, w: np.ndarray, b: float) -> Slopes:
         """The loss at weights of some columns, and its gradients."""

@@ -5,8 +5,7 @@ objective uses their two arrays of strengths; :class:`Groups` adds norms of rows
 strength of a weight; 0 frees the weight.
 
 :class:`Mixture` and its subclasses are scale mixtures of normals, 1/2 sum_j h(w_j^2) with h concave: a weight is normal
-given its own variance, and the variance that belongs to a weight is 1 / h'(w^2). The priors of Type I estimation
-(``Power``, ``Jeffreys``, ``Student``) are defined by h and its derivative alone.
+given its own variance, and the variance that belongs to a weight is 1 / h'(w^2).
 """
 
 from .groups import Groups, RowGroups
@@ -14,8 +13,6 @@ from .l1 import ElasticNet, Laplace, Normal
 from .mixtures import (
     InUnits,
     Jeffreys,
-    JeffreysMixture,
-    LaplaceMixture,
     Mixture,
     Power,
     Student,
@@ -23,6 +20,7 @@ from .mixtures import (
     degree,
     increases,
     is_laplace,
+    laplace_mixture,
     log_prior,
     prior_rate,
     prior_slope,
@@ -33,9 +31,7 @@ __all__ = [
     "Groups",
     "InUnits",
     "Jeffreys",
-    "JeffreysMixture",
     "Laplace",
-    "LaplaceMixture",
     "Mixture",
     "Normal",
     "Power",
@@ -45,6 +41,7 @@ __all__ = [
     "degree",
     "increases",
     "is_laplace",
+    "laplace_mixture",
     "log_prior",
     "prior_rate",
     "prior_slope",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,83 +10,59 @@ from numpy.typing import ArrayLike
 from ..errors import choose
 
 
+class AtWeights(NamedTuple):
+    """What a mixture says of some weights: h without its constant, 1 / h', and the bend of the penalty."""
+
+    h: np.ndarray
+    variance: np.ndarray
+    bend: np.ndarray
+
+
 class Mixture:
-    """1/2 sum_j h(w_j^2), h concave and increasing: w_j ~ N(0, tau_j) with tau_j integrated out or maximised.
+    """p(w) = exp(-h(w^2) / 2), h concave and increasing (Wipf & Wu 2012, eq. 2): normal, its variance integrated out.
 
-    A new prior gives ``h(z)``, ``variance(z)`` = 1 / h'(z) and ``bend(z)`` = 1 + 2 z h''(z) / h'(z), the curvature of
-    the penalty relative to that of the normal prior in its place; z = w^2 in units of the prior.
-
-    Parameters
-    ----------
-    scale : array-like of shape (d,), optional
-        Unit of each column: the prior is on the weights of the columns divided by it.
+    It is a maximum over normal densities of variance gamma, reached at gamma = 1 / h'(w^2). A new prior gives ``h(z)``
+    and its derivative ``slope(z)``, z = w^2; ``bend(z)`` only for :class:`~smaller.objective.mixture.MixturePosterior`.
     """
 
-    def __init__(self, scale: ArrayLike | None = None):
-        self.scale = None if scale is None else np.asarray(scale, dtype=float)
-
-    def units(self, rows: np.ndarray) -> np.ndarray:
-        """Factors that convert these weights to the units of the prior."""
-        return np.ones(len(rows)) if self.scale is None else self.scale[rows]
+    degree: float | None = None  # p, where h(c^2 z) = c^p h(z), or h(z) + log c^2 for p = 0; None where h has a unit
 
     def h(self, z: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def variance(self, z: np.ndarray) -> np.ndarray:
+    def slope(self, z: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
+    def penalty(self, z: np.ndarray) -> np.ndarray:
+        """h without a constant, as in Figueiredo (2003)."""
+        return self.h(z)
+
+    def variance(self, z: np.ndarray) -> np.ndarray:
+        """1 / h'(z): the variance that belongs to a weight."""
+        return 1 / self.slope(z)
+
     def bend(self, z: np.ndarray) -> np.ndarray:
+        """1 + 2 z h''(z) / h'(z): the curvature of the penalty, relative to that of the normal prior in its place."""
         raise NotImplementedError
 
-
-class LaplaceMixture(Mixture):
-    """lam |w|, from exponential variances of rate lam^2 / 2 (Figueiredo 2003; lam is his sqrt(gamma))."""
-
-    def __init__(self, lam: float, scale: ArrayLike | None = None):
-        super().__init__(scale)
-        self.lam = lam
-
-    def h(self, z: np.ndarray) -> np.ndarray:
-        """2 lam sqrt(z)."""
-        return 2 * self.lam * np.sqrt(z)
-
-    def variance(self, z: np.ndarray) -> np.ndarray:
-        """|w| / lam."""
-        return np.sqrt(z) / self.lam
-
-    def bend(self, z: np.ndarray) -> np.ndarray:
-        """0: the penalty is linear in |w|."""
-        return np.zeros_like(z)
+    def at(self, w: np.ndarray, rows: np.ndarray) -> AtWeights:
+        """Penalties, variances and bends of the weights of these columns."""
+        z = np.square(w)
+        return AtWeights(self.penalty(z), self.variance(z), self.bend(z))
 
 
-class JeffreysMixture(Mixture):
-    """log |w|, from variances with Jeffreys' density 1 / tau: no parameter, no unit (Figueiredo 2003)."""
-
-    def h(self, z: np.ndarray) -> np.ndarray:
-        """log z."""
-        return np.log(z)
-
-    def variance(self, z: np.ndarray) -> np.ndarray:
-        """w^2."""
-        return z
-
-    def bend(self, z: np.ndarray) -> np.ndarray:
-        """-1: the curvature of the normal prior with the opposite sign."""
-        return -np.ones_like(z)
-
-
-class Power:
-    """g(x) = |x|^p: h(z) = z^(p/2). Laplace is p = 1, Gaussian p = 2; the smaller p, the sparser.
-
-    This prior and those below are defined by p(x) = exp(-g(x)/2), g(x) = h(x^2), with h concave and increasing (Wipf &
-    Wu 2012, eq. 2): ``h(z)`` and its derivative ``slope(z)``. Each is a maximum over normal densities of variance
-    gamma, reached at gamma = 1 / h'(x^2).
-    """
+class Power(Mixture):
+    """g(x) = |x|^p: h(z) = z^(p/2). Laplace is p = 1, Gaussian p = 2; the smaller p, the sparser."""
 
     def __init__(self, p: float = 1.0):
         if not 0 < p <= 2:
             raise ValueError(f"Power: p must be positive and at most 2; got {p!r}.")
         self.p = p
+
+    @property
+    def degree(self) -> float:  # type: ignore[override]
+        """p."""
+        return self.p
 
     def h(self, z: np.ndarray) -> np.ndarray:
         """z^(p/2)."""
@@ -97,12 +73,22 @@ class Power:
         with np.errstate(divide="ignore"):
             return self.p / 2 * z ** (self.p / 2 - 1)
 
+    def variance(self, z: np.ndarray) -> np.ndarray:
+        """(2/p) z^(1 - p/2)."""
+        return z ** (1 - self.p / 2) / (self.p / 2)
+
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        """p - 1: 0 for Laplace, whose penalty is linear in |w|."""
+        return np.full_like(z, self.p - 1)
+
     def __repr__(self) -> str:
         return f"Power({self.p!r})"
 
 
-class Jeffreys:
+class Jeffreys(Mixture):
     """p(x) ~ 1/|x|: h(z) = 1 + log z. Its gamma has no prior of its own (f = 0), as in relevance vector machines."""
+
+    degree = 0.0
 
     def h(self, z: np.ndarray) -> np.ndarray:
         """1 + log z."""
@@ -114,11 +100,24 @@ class Jeffreys:
         with np.errstate(divide="ignore"):
             return 1 / z
 
+    def penalty(self, z: np.ndarray) -> np.ndarray:
+        """log z."""
+        with np.errstate(divide="ignore"):
+            return np.log(z)
+
+    def variance(self, z: np.ndarray) -> np.ndarray:
+        """z."""
+        return z
+
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        """-1: the curvature of the normal prior with the opposite sign."""
+        return -np.ones_like(z)
+
     def __repr__(self) -> str:
         return "Jeffreys()"
 
 
-class Student:
+class Student(Mixture):
     """Student's t with `dof` degrees of freedom: h(z) = (dof + 1) log(1 + z / dof)."""
 
     def __init__(self, dof: float = 1.0):
@@ -134,8 +133,50 @@ class Student:
         """(dof + 1) / (dof + z)."""
         return (self.dof + 1) / (self.dof + z)
 
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        """(dof - z) / (dof + z)."""
+        return (self.dof - z) / (self.dof + z)
+
     def __repr__(self) -> str:
         return f"Student({self.dof!r})"
+
+
+class InUnits(Mixture):
+    """A prior on weights that are measured in another unit: strength h(unit^2 z).
+
+    Parameters
+    ----------
+    prior : object with h and slope
+    unit : float or array of shape (d,)
+        Of each weight.
+    strength : float
+    """
+
+    def __init__(self, prior: Any, unit: ArrayLike, strength: float = 1.0):
+        self.prior, self.unit, self.strength = prior, np.asarray(unit, dtype=float), strength
+
+    def h(self, z: np.ndarray) -> np.ndarray:
+        """strength h(unit^2 z)."""
+        return self.strength * self.prior.h(self.unit**2 * z)
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        """strength unit^2 h'(unit^2 z)."""
+        return self.strength * self.unit**2 * self.prior.slope(self.unit**2 * z)
+
+    def bend(self, z: np.ndarray) -> np.ndarray:
+        """That of the prior, which no unit changes."""
+        return self.prior.bend(self.unit**2 * z)
+
+    def at(self, w: np.ndarray, rows: np.ndarray) -> AtWeights:
+        """Penalties, variances and bends of the weights of these columns, squared in the prior's unit."""
+        unit = self.unit[rows] if self.unit.ndim else self.unit
+        h, variance, bend = self.prior.at(unit * w, rows)
+        return AtWeights(self.strength * h, variance / (self.strength * unit**2), bend)
+
+
+def laplace_mixture(lam: float, unit: ArrayLike = 1.0) -> InUnits:
+    """lam |unit w|, from exponential variances of rate lam^2 / 2 (Figueiredo 2003; lam is his sqrt(gamma))."""
+    return InUnits(Power(1.0), unit, 2 * lam)
 
 
 SCALE_MIXTURES = {
@@ -160,29 +201,14 @@ def as_scale_mixture(prior):
     return prior
 
 
-class InUnits:
-    """A prior on weights that are measured in another unit: h(unit^2 z)."""
-
-    def __init__(self, prior: Any, unit: float):
-        self.prior, self.square = prior, unit**2
-
-    def h(self, z: np.ndarray) -> np.ndarray:
-        """h(unit^2 z)."""
-        return self.prior.h(self.square * z)
-
-    def slope(self, z: np.ndarray) -> np.ndarray:
-        """unit^2 h'(unit^2 z)."""
-        return self.square * self.prior.slope(self.square * z)
-
-
 def is_laplace(prior: Any) -> bool:
     """Whether h(z) = sqrt(z)."""
     return isinstance(prior, Power) and prior.p == 1
 
 
 def degree(prior: Any) -> float | None:
-    """The p with which h(c^2 z) = c^p h(z) or, for p = 0, h(z) + log c^2; None for a prior that has a unit."""
-    return prior.p if isinstance(prior, Power) else 0.0 if isinstance(prior, Jeffreys) else None
+    """The degree of a prior; None for one that has a unit, or that does not say."""
+    return getattr(prior, "degree", None)
 
 
 GRID, ROUNDING = np.geomspace(1e-4, 1e4, 33), 1e-6  # variances at which f is checked; tolerance for rounding

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._core.reference_sums import softmax_conjugate, softmax_fit
 from ..design import AcceleratedDesign, host
 from ..likelihoods import Multinomial
-from ..objective.posterior import Fit, Posterior
+from ..objective.posterior import Posterior
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 
@@ -27,35 +28,11 @@ class AcceleratedMultinomial(Multinomial):
 
     def fit(self, F, Y, s) -> tuple[Any, Any, float]:
         """P = softmax(F), U = P - Y and the negative log-likelihood."""
-        xp = self.xp
-        top = xp.max(F, axis=1, keepdims=True)
-        top = xp.maximum(top, xp.zeros_like(top)) if self.reference else top
-        P = xp.exp(F - top)
-        total = xp.sum(P, axis=1, keepdims=True)
-        total = total + xp.exp(-top) if self.reference else total
-        own = xp.sum(Y * F, axis=1)
-        loss = xp.sum(s * (xp.log(total)[:, 0] + top[:, 0] - own))
-        P = P / total
-        # The residual of the true class is the sum of the other probabilities, which avoids cancellation.
-        others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
-        others = others + xp.exp(-top) / total if self.reference else others
-        return P, (1 - Y) * P - Y * others, float(loss)
-
-    def curve(self, P, s, E) -> Any:
-        """The Hessian in F applied to a change E of the scores."""
-        return s[:, None] * P * (E - self.xp.sum(P * E, axis=1, keepdims=True))
+        return softmax_fit(F, Y, s, self.reference, self.xp)
 
     def conjugate(self, U, Y, s, shrink: float = 1.0) -> float:
         """Negative entropy of Q = Y + shrink U, which must lie in the simplex."""
-        xp = self.xp
-        Q = xp.clip(Y + shrink * U, 0.0, 1.0)
-        negative = xp.sum(self._x_log_x(Q), axis=1)
-        if self.reference:
-            negative = negative + self._x_log_x(xp.clip(1.0 - xp.sum(Q, axis=1), 0.0, 1.0))
-        return float(xp.sum(s * negative))
-
-    def _x_log_x(self, Q) -> Any:
-        return Q * self.xp.log(self.xp.where(Q > 0, Q, self.xp.ones_like(Q)))
+        return softmax_conjugate(U, Y, s, shrink, self.reference, self.xp)
 
 
 class AcceleratedPosterior(Posterior):
@@ -63,58 +40,38 @@ class AcceleratedPosterior(Posterior):
 
     design: AcceleratedDesign
     likelihood: AcceleratedMultinomial
+    cheap = 2e10  # operations that take no longer than the launches of gradient steps
+
+    @property
+    def xp(self) -> Any:
+        """The namespace of arrays with a row for each sample."""
+        return self.design.xp
+
+    @property
+    def single(self) -> bool:  # type: ignore[override]
+        """Whether X is in single precision."""
+        return self.design.X.dtype == self.xp.float32
+
+    def put(self, a: np.ndarray) -> Any:
+        """An array on the device, in float64."""
+        return self.design.put(a)
+
+    def weighted(self, A: Any) -> np.ndarray:
+        """sum_i s_i A_i."""
+        return host(self.xp.sum(self.s[:, None] * A, axis=0))
+
+    def gauge(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means and spreads of the columns in X's own precision."""
+        return self.design.gauge(self.s)
+
+    def loss_gradient(self, precise: bool) -> Any:
+        """The function of weights and intercepts to the gradients of the loss in them, in X's precision or float64."""
+        dtype = self.xp.float64 if precise else self.design.X.dtype
+        return self.design.loss(self.Y, self.s, self.offset, self.likelihood.reference, dtype)
 
     def _set(self, sample: Sample, likelihood: Any, prior: ElasticNet) -> None:
         design: Any = sample.design
         super()._set(sample, AcceleratedMultinomial(likelihood.reference, design.xp), prior)
-
-    def start(self) -> np.ndarray:
-        """Weights of zero, with intercepts that cancel the mean of the offset."""
-        W = np.zeros(self.shape)
-        if self.design.intercept and self.offset is not None:
-            W[-1] = -host(self.design.xp.sum(self.s[:, None] * self.offset, axis=0)) / self.total
-        return W
-
-    def scores(self, W: np.ndarray) -> Any:
-        """Phi W + offset."""
-        F = self.design.scores(W)
-        return F if self.offset is None else F + self.offset
-
-    def largest(self, F) -> float:
-        """The largest of these scores, in absolute value."""
-        return float(self.design.xp.max(self.design.xp.abs(F)))
-
-    def mean_curvature(self, P) -> np.ndarray:
-        """The mean second derivative of a row's loss in each score, (k,)."""
-        return host(self.design.xp.sum(self.s[:, None] * P * (1 - P), axis=0)) / self.total
-
-    def _pull(self, R) -> np.ndarray:
-        if not self.design.intercept:
-            return self.design.pull(R)
-        total = self.design.xp.sum(R, axis=0)
-        left = host(total)
-        if self._is_fitted(left):
-            R = R - self.s[:, None] * (total / self.total)
-        G = self.design.pull(R)
-        G[-1] = left
-        return G
-
-    def _weighed(self, U, F) -> float:
-        return float(self.design.xp.sum(self.s[:, None] * U * F))
-
-    def _swing(self, F) -> Any:
-        xp, s = self.design.xp, self.s[:, None]
-        return 1.0 + xp.abs(F - xp.sum(s * F, axis=0) / self.total)
-
-    def _root_mean_square(self, A) -> np.ndarray:
-        xp = self.design.xp
-        return host(xp.sqrt(xp.sum(self.s[:, None] * A * A, axis=0) / self.total))
-
-    def _length_of_errors(self, fit: Fit, terms: np.ndarray, swing) -> float:
-        xp, size = self.design.xp, self.design.put(terms)[None, :]
-        size = size if self.offset is None else size + xp.abs(self.offset)
-        errors = self.s[:, None] * (xp.abs(fit.U) + fit.P * (1 - fit.P) * size) * swing
-        return float(xp.sum(errors * errors)) ** 0.5
 
     def hessian_on(self, P, active: np.ndarray) -> np.ndarray:
         """Second derivatives in the weights of a mask (m, k), class by class.
@@ -139,15 +96,6 @@ class AcceleratedPosterior(Posterior):
             here = slice(ends[each], ends[each + 1])
             H[here, here] += host(block)
         H.flat[:: len(H) + 1] += self.l2.T[active.T]
-        return H
-
-    def hessian(self, P, rows: np.ndarray) -> np.ndarray:
-        """Second derivatives in W[rows], class-major: (k len(rows), k len(rows))."""
-        if len(rows) != 1 or rows[0] != self.design.d:
-            return super().hessian(P, rows)
-        weighted = self.s[:, None] * P  # the intercepts alone
-        H = -host(self.design.xp.matmul(weighted.T, P))
-        H.flat[:: self.k + 1] += host(self.design.xp.sum(weighted, axis=0))
         return H
 
 

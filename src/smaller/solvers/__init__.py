@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from ..errors import choose
+from ..objective.posterior import Posterior
 from .l1 import bound, componentwise, newton
 from .l1.start import begin
 from .l1.warm_path import null_point, solve_path
@@ -24,6 +26,22 @@ SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {
     "accelerated": (newton.newton, 200),  # what "auto" does where X lies on a device
 }
 
+# Those for rows that lie elsewhere, with the passes over the rows that each may take by default.
+IN_PASSES: dict[str, tuple[Callable[..., Solution], int]] = {
+    "auto": (newton.newton, 200),
+    "newton": (newton.newton, 200),
+    "bound": (newton.quasi_newton, 500),
+}
+
+
+def solver_for(objective: Posterior, name: str) -> tuple[Callable[..., Solution], int]:
+    """The solver of this name for rows in memory or elsewhere, and the iterations that it may take."""
+    if not objective.remote:
+        return SOLVERS[name]
+    choose("With Dask input, solver", name, IN_PASSES)
+    return IN_PASSES[name]
+
+
 __all__ = [
     "SOLVERS",
     "Ridge",
@@ -39,6 +57,7 @@ __all__ = [
     "scalings",
     "screened_noise",
     "solve_path",
+    "solver_for",
     "spread",
     "stretched",
     "universal_strength",

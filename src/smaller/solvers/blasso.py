@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import Status
 
 TIE = 1e-10  # relative: moves that differ by less are equal, and the first of them is taken
-ROUNDING = 1e-13  # relative: gains of the loss below this are no gains
+ROUNDING = 1e-13  # relative gains of the loss below this are rounding
 ESCAPE_EVERY = 0.6  # escapes are tried when the strength has fallen to this fraction
 FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each time
 
@@ -22,7 +22,7 @@ FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each ti
 class Moves(Protocol):
     """What a problem must offer; arrays of changes are (2, size), a step up in the first row, down in the second.
 
-    Those of the loss may be NaN where a mask of the same shape says that they are not wanted.
+    Those of the loss may be NaN outside a mask of the same shape.
     """
 
     step: float
@@ -95,7 +95,7 @@ class BoostedPath:
 
 
 class _Move(NamedTuple):
-    steps: list[tuple[int, int]]  # coordinate and sign: one, or the few that only together pay
+    steps: list[tuple[int, int]]  # coordinate and sign of one move, or of a few that lower the objective only together
     loss_change: float
     penalty_change: float
 
@@ -168,7 +168,7 @@ def blasso(
     general: bool = False,
     shortlist: bool = False,
 ) -> tuple[BoostedPath, Status]:
-    """Walk from the start until the strength falls below `end`, or `ratio` of its first value, or no move pays.
+    """Walk from the start until the strength falls below `end`, or `ratio` of its first value, or no move is left.
 
     A backward step, the move that lowers the penalty at the least loss, is taken at the present strength where it
     lowers loss + lam penalty by more than tol. Otherwise the move with the least loss is taken, and the strength falls
@@ -177,7 +177,7 @@ def blasso(
     whose `loss_estimates` promise enough are evaluated; where these are lower bounds the path is the same.
     """
     record, lam, status = _Record(problem), np.inf, Status.UNFINISHED
-    tol = max(tol, ROUNDING * (1.0 + problem.loss))  # a step forth and back is no gain
+    tol = max(tol, ROUNDING * (1.0 + problem.loss))  # a step forward and back must not count as a gain
     looked = np.inf  # the strength at which escapes were last tried
     for _ in range(max_iter):
         search = _Search(problem, shortlist)
@@ -225,7 +225,7 @@ def _escape(problem: Moves, move: _Move | None, tol: float) -> _Move | None:
 
 
 def _pays(move: _Move | None, lam: float, tol: float) -> float:
-    """The strength, at most lam, at which a move pays for its penalty."""
+    """The largest strength, at most lam, at which a move lowers the penalised loss."""
     return min(lam, -(move.loss_change + tol) / move.penalty_change) if move else 0.0
 
 

@@ -1,4 +1,4 @@
-"""One representative of the weights that a symmetric softmax cannot tell apart."""
+"""One representative of the weights that have the same probabilities in a symmetric softmax."""
 
 from __future__ import annotations
 

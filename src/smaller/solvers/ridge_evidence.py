@@ -1,6 +1,6 @@
-"""Laplace's approximation of the evidence log p(D): a Gaussian around the mode, as large as the Hessian says.
+"""Laplace's approximation of the evidence log p(D): a Gaussian around the mode whose precision is the Hessian.
 
-Directions that the data say nothing about (equal shifts of all classes) are left out.
+Directions without any effect on the likelihood (equal shifts of all classes) are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOG_2PI = float(np.log(2 * np.pi))
 RANGE = (1e-10, 1e4)  # of the ridge, relative to the curvature of the data
 STEP = 2 * np.log(10)  # of the search for its logarithm, narrower than a maximum of the evidence is wide
 FEW = 30  # Newton steps from the optimum of another strength, before another start is tried
-LARGEST = 6000  # unknowns whose determinant is still worth computing
+LARGEST = 6000  # unknowns up to which a determinant is computed
 
 
 def marginal_evidence(objective: Posterior, W: np.ndarray, F: np.ndarray, whole: bool = False) -> float:
@@ -100,7 +100,7 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
     second = objective.design.moments(objective.s).second(objective.total)[: objective.design.d]
     unit = objective.prior.with_ridge(1.0).strengths(objective.design.d, objective.k)[1]
     row, klass = np.nonzero((second[:, None] > 0) & (unit > 0))
-    # Where every column is 0 or free, no strength is more evident than another.
+    # Where every column is 0 or without a penalty, the evidence is the same at every strength.
     natural = float(np.median(second[row] / unit[row, klass])) / 4 if len(row) else 1.0
     found: dict[float, Solution] = {}
 
@@ -116,7 +116,7 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
         return -fit(x).extra["evidence"]
 
     best = _least(cost, *(np.log(natural) + np.log(RANGE)))
-    # Further digits are noise: the evidence is flat there, and the same samples in another order would change them.
+    # Further digits of the strength would depend on the order of the samples: the evidence is flat here.
     return fit(float(np.log(float(f"{np.exp(best):.3g}"))))
 
 

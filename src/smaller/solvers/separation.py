@@ -9,7 +9,7 @@ from ..design import host
 from ..likelihoods import Multinomial
 from ..objective.posterior import Posterior
 
-# A probability this near to 0 is where a diverging fit and an honest one start to differ.
+# Where no probability is below this, the weights have not diverged, and the linear program is not solved.
 SUSPICIOUS = 1e-7
 LARGEST_PROGRAM = 5_000_000
 

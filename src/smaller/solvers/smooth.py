@@ -18,8 +18,8 @@ DIRECT = 1500
 LAST_RESORT = 3000  # unknowns whose Hessian is factorised where conjugate gradients have failed: a matter of seconds
 ROUNDING = 1e-13
 CONFIRMATIONS = 4
-EXACT = 1e-8  # the gap for which the free weights are fitted before it is told: they are no part of it
-LEAST = 1e-12  # of its bound, the curvature of a weight: rows that are certain have none
+EXACT = 1e-8  # a reported gap is read where free weights are fitted as for this gap, whatever tol is
+LEAST = 1e-12  # added to a curvature, relative to its upper bound: rows certain of their class have none
 HALVINGS = 60
 FARTHEST = 30.0  # nats by which a step may exceed the largest score: beyond, rows are certain of their class
 
@@ -35,7 +35,7 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
             point = confirm(objective, settle(objective, point.W, min(tol, EXACT), point.F), tol)
             if point.gap <= tol:
                 break
-            near = 0.1 * point.violation  # free weights that cannot be fitted are not tried at every step
+            near = 0.1 * point.violation  # not at every step, in case the free weights cannot be fitted
         moved = step(objective, point, every)
         if moved is None:
             point = confirm(objective, settle(objective, point.W, tol, point.F), tol)
@@ -51,7 +51,7 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
     """The point at W with its free weights fitted exactly, the others held: there a certificate of tol can be read."""
     point = objective.at(W, F)
     for _ in range(50):
-        if _is_settled(objective, point, tol):
+        if is_settled(objective, point, tol):
             break
         moved = step(objective, point, np.flatnonzero(objective.free.any(axis=1)))
         if moved is None:
@@ -61,18 +61,18 @@ def settle(objective: Posterior, W: np.ndarray, tol: float, F: np.ndarray | None
 
 
 def confirm(objective: Posterior, point: Point, tol: float, settle: Callable[..., Point] = settle) -> Point:
-    """A point that seems to be the optimum, as its weights alone tell it; free weights are fitted again if need be."""
+    """The same point with its certificate from freshly computed scores; free weights are fitted again if needed."""
     tight = min(tol, EXACT)
     for _ in range(CONFIRMATIONS):
-        if not point.gap <= tol or (point.fresh and _is_settled(objective, point, tight)):
+        if not point.gap <= tol or (point.fresh and is_settled(objective, point, tight)):
             break
         point = settle(objective, point.W, tight)
-        if point.fresh:  # nothing could be fitted better
+        if point.fresh:  # no free weight could be fitted better
             break
     return point
 
 
-def _is_settled(objective: Posterior, point: Point, tol: float) -> bool:
+def is_settled(objective: Posterior, point: Point, tol: float) -> bool:
     """Whether the free weights are fitted well enough for a certificate of tol."""
     return objective.free_violation(point.residuals) <= FREE_TOLERANCE * min(1.0, 1e5 * tol)
 
@@ -89,7 +89,7 @@ def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
 
 
 def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Callable[..., np.ndarray]) -> Point | None:
-    """Backtracking along the direction, on the objective while it can tell, then on the gradient."""
+    """Backtracking along the direction, by the objective while its change exceeds rounding, then by the gradient."""
     smooth_weights = objective.l1[rows] == 0
     G = np.where(smooth_weights, objective.slopes(point.G)[rows], 0.0)
     D = np.zeros(objective.shape)

@@ -29,7 +29,7 @@ class Solution(NamedTuple):
     """The weights with their certificate, how the solver ended, and its history."""
 
     weights: np.ndarray
-    scores: Any  # (n, k); None of data that are elsewhere
+    scores: Any  # (n, k); None where the rows lie on workers
     status: Status
     objective: float
     gap: float
@@ -128,17 +128,18 @@ class History:
 
     def note(self, point: Any) -> None:
         """Add a row."""
-        support = int(np.count_nonzero(point.W != 0))  # faster than of the numbers themselves
+        support = int(np.count_nonzero(point.W != 0))  # faster than counting non-zero floats
         seconds = time.perf_counter() - self.began
         self.steps.append(Step(point.value, point.violation, point.gap, support, seconds))
 
     def solution(
         self, point: Point, tol: float, n_iter: int, missed: Status = Status.MAX_ITER, **extra: Any
     ) -> Solution:
-        """The end, after so many iterations as the solver counts them: the one place that says *converged*.
+        """The Solution at a point after so many iterations: the only place that sets the status CONVERGED.
 
-        What it says of the weights is computed from them alone, whatever scores the solver had added up on the way;
-        `missed` is how a solver ended that has not reached tol. A maximum that does not exist is not reached.
+        The certificate is computed from the weights alone, not from scores that the solver updated step by step.
+        `missed` is the status of a solver that did not reach tol. Where free columns separate the classes there is no
+        maximum of the likelihood, and the status is SEPARABLE.
         """
         claimed = point.gap <= tol
         W = _without_common_shift(self.objective, point.W)
@@ -147,9 +148,11 @@ class History:
         self.steps[-1:] = []  # the last row is that of the weights returned
         self.note(point)
         status = Status.CONVERGED if point.gap <= tol else Status.STALLED if claimed else missed
-        if separates(self.objective, point.P):
+        known = self.objective.separated(point)
+        if separates(self.objective, point.P) if known is None else known:
             status, point = Status.SEPARABLE, point._replace(gap=np.inf)
-        return Solution(point.W, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)
+        weights = self.objective.uncentred(point.W)
+        return Solution(weights, point.F, status, point.value, point.gap, point.violation, n_iter, self.steps, extra)
 
 
 def _without_common_shift(objective: Posterior, W: np.ndarray) -> np.ndarray:

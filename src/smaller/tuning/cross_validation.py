@@ -206,7 +206,7 @@ class _FoldModel(SMLR):
     held_out_offset: np.ndarray | None = None
 
     def decision_function(self, X, offset=None) -> np.ndarray:
-        # Scorers are scikit-learn's: they get NumPy's arrays.
+        # Scorers of scikit-learn need NumPy arrays.
         return host(super().decision_function(X, self.held_out_offset if offset is None else offset))
 
 

@@ -26,7 +26,7 @@ def _has(method: str):
 class EvidenceSearch(MetaEstimatorMixin, BaseEstimator):
     """The candidate with the greatest log evidence, each fitted once on all samples.
 
-    What ``GridSearchCV`` is for held-out scores: the evidence already pays for what a model could have fitted instead.
+    Like ``GridSearchCV``, but without held-out samples: the evidence already penalises models that could fit anything.
     Evidences can be compared between models of one class on the same samples. A model that kept no column is chosen
     only where none kept any.
 

@@ -26,7 +26,7 @@ def tune_width(model, X, y, factors=(0.25, 0.5, 1.0, 2.0, 4.0), *, sample_weight
     Returns
     -------
     model : LRVM or JFSCL
-        A new one, fitted, with the best width among its parameters; ``widths_`` and ``width_scores_`` tell what was
+        A new one, fitted, with the best width among its parameters; ``widths_`` and ``width_scores_`` list what was
         tried, and the best mean score on each path.
 
     Examples

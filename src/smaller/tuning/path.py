@@ -10,13 +10,12 @@ import numpy as np
 from scipy import sparse
 
 from ..models.base import problem_of, warn_if_unconverged
-from ..models.multinomial import SMLR, solver_for
+from ..models.multinomial import SMLR
 from ..models.strength_choice import strength_grid
 from ..models.targets import split_sparsely
 from ..objective.problem import Problem
-from ..solvers import Trail, solve_path
+from ..solvers import Trail, null_point, solve_path, solver_for
 from ..solvers.canonical import lowered
-from ..solvers.l1.newton_in_passes import null_of
 
 
 @dataclass(frozen=True)
@@ -157,7 +156,7 @@ def grid_of(problem: Problem, lams, eps: float | None) -> np.ndarray:
     largest, sample = 0.0, problem.sample
     if isinstance(lams, Integral):
         unit = problem.objective.with_prior(problem.prior.with_strength(1.0))
-        largest = unit.largest_strength(null_of(unit))
+        largest = unit.largest_strength(null_point(unit))
     return strength_grid(largest, lams, eps, sample.total < sample.design.d)
 
 

@@ -24,7 +24,7 @@ class Task(NamedTuple):
     W: Any = None  # weights (d, k) and, below, intercepts of centred columns (k,)
     b: Any = None
     thin: int = 1  # the Hessian uses every thin-th row
-    active: Any = None  # column and class of each weight whose Hessian is computed
+    active: Any = None  # mask (m, k) of the weights whose Hessian is computed, all intercepts among them
 
     @property
     def reference(self) -> bool:

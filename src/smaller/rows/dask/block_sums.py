@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlog1py
 
+from ...design import as_design
 from ...likelihoods import Multinomial
+from ...objective.curvature import centring, hessian
 from .block import Block, Task
 from .block_moments import add
 
@@ -26,7 +28,7 @@ class Sums(NamedTuple):
     curvature: np.ndarray  # sum s (diag P - P P^T), (k, k)
     entropies: np.ndarray  # of the dual points at SHRINKAGES
     offsets: np.ndarray  # sum s P offset^T over all classes (m, k), and sum s Y offset in a last row
-    hessian: np.ndarray | None  # in the active weights and the intercepts
+    hessian: np.ndarray | None  # in the active weights of centred columns, class by class
     least: float  # the least probability of a sample's own class
     doubt: float  # the least 1 - probability of a sample's own class
 
@@ -34,7 +36,7 @@ class Sums(NamedTuple):
 def evaluate(X, y, weight, offset, task: Task) -> Sums:
     """Sums over one block."""
     block = Block(X, y, weight, offset, task)
-    width = 0 if task.active is None else len(task.active[0])
+    width = 0 if task.active is None else int(np.count_nonzero(task.active))
     return join([_evaluate(block, part, task) for part in block.parts(width)])
 
 
@@ -76,7 +78,7 @@ def _evaluate(block: Block, part: slice, task: Task) -> Sums:
     H = None
     if task.active is not None:
         some = slice(None, None, task.thin)
-        H = _hessian(Z[some], P[some], task.thin * s[some], C, task)
+        H = _hessian(Z[some], P[some], task.thin * s[some], task)
     counted = s > 0
     least, doubt = own[counted].min(initial=1.0), other[counted].min(initial=1.0)
     return Sums(loss, gradient, tilt, C, entropies, offsets, H, float(least), float(doubt))
@@ -104,56 +106,12 @@ def _entropies(F, P, Y, s, reference: bool) -> tuple[np.ndarray, np.ndarray, np.
     return found, own, other
 
 
-def _hessian(Z, P: np.ndarray, s: np.ndarray, C: np.ndarray, task: Task) -> np.ndarray:
-    """Second derivatives in the active weights (class by class) and then the intercepts, C among the latter.
-
-    With v_a = sqrt(s) P_l z_j of the weight a = (j, l) it is D - V^T V, D = Z^T diag(s P_l) Z within each class and 0
-    between classes. Only the columns of active weights are read.
-    """
-    feature, klass = task.active
-    k, N, root = task.k, len(feature), np.sqrt(s)
-    used, where = np.unique(feature, return_inverse=True)
-    if sparse.issparse(Z):
-        return _sparse_hessian(sparse.csc_array(Z[:, used]), where, klass, P, s, C, task.center[used])
-    Zu = Z if len(used) == Z.shape[1] else Z[:, used]
-    V = np.empty((len(s), N + k))
-    H = np.zeros((N + k, N + k))
-    np.multiply(root[:, None], P, out=V[:, N:])
-    ends = np.searchsorted(klass, np.arange(k + 1))
-    for at in range(k):
-        a, b = ends[at], ends[at + 1]
-        columns = where[a:b]
-        Zl = Zu if len(columns) == Zu.shape[1] else Zu[:, columns]
-        np.multiply(Zl, V[:, N + at, None], out=V[:, a:b])
-        weighted = Zl * np.sqrt(s * P[:, at])[:, None]
-        H[a:b, a:b] = weighted.T @ weighted
-        H[a:b, N + at] = H[N + at, a:b] = Zl.T @ (s * P[:, at])
-    H -= V.T @ V
-    H[N:, N:] = C
-    return H
-
-
-def _sparse_hessian(Z, where, klass, P, s, C, center: np.ndarray) -> np.ndarray:
-    """The same from columns that are not centred, corrected at the end: z_j becomes z_j - c_j."""
-    k, N = P.shape[1], len(where)
-    H = np.zeros((N + k, N + k))
-    root = np.sqrt(s)
-    columns, ends = [], np.searchsorted(klass, np.arange(k + 1))
-    for at in range(k):
-        a, b = ends[at], ends[at + 1]
-        Zl = Z[:, where[a:b]]
-        columns.append(sparse.diags_array(root * P[:, at]) @ Zl)
-        H[a:b, a:b] = (Zl.T @ (sparse.diags_array(s * P[:, at]) @ Zl)).toarray()
-        H[a:b, N + at] = Zl.T @ (s * P[:, at])
-    V = sparse.csc_array(sparse.hstack(columns))
-    H[:N, :N] -= (V.T @ V).toarray()
-    H[:N, N:] -= V.T @ (root[:, None] * P)
-    H[N:, :N] = H[:N, N:].T
-    H[N:, N:] = C
-    c = center[where]
-    B = H[:N, N:]
-    shifted = B[:, klass] * c  # of weight a and the intercept of weight b's class, times c_b
-    H[:N, :N] += np.outer(c, c) * C[np.ix_(klass, klass)] - shifted - shifted.T
-    H[:N, N:] = B - c[:, None] * C[klass]
-    H[N:, :N] = H[:N, N:].T
-    return H
+def _hessian(Z, P: np.ndarray, s: np.ndarray, task: Task) -> np.ndarray:
+    """Second derivatives in the active weights, class by class; sparse columns are centred in the result."""
+    active, d = task.active, Z.shape[1]
+    design = as_design(Z, len(active) > d)
+    H = hessian(design, Multinomial(task.reference), P, s, active)
+    if not sparse.issparse(Z) or len(active) == d:
+        return H
+    T = centring(active, task.center)
+    return (T.T @ (T.T @ H).T).T

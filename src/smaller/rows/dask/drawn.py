@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import sparse
 
+from ...design import as_design
 from ...likelihoods import Multinomial, one_hot
 from .block_moments import Draw
 
@@ -25,6 +26,7 @@ class DrawnRows:
         offsets = [each.offset for each in drawn if each.offset is not None]
         self.offset = np.asfortranarray(np.vstack(offsets)) if offsets else None
         self.likelihood = Multinomial(reference=k < m)
+        self.design = as_design(self.Z, intercept)
 
     def curvature(self, W: np.ndarray, columns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """The Hessian at W (intercepts of centred columns) as a function of a change of some rows of W."""

@@ -56,6 +56,9 @@ class SummedPoint(NamedTuple):
     gap: float
     active: np.ndarray | None  # mask of the weights with a known Hessian, intercepts always among them
     sums: Sums
+    fresh: bool = True
+    F: Any = None  # scores stay on the workers
+    P: Any = None
 
     @property
     def violation(self) -> float:
@@ -68,6 +71,7 @@ class SummedPosterior(Posterior):
 
     design: Blocks
     sample: DaskSample
+    remote = True
 
     def _set(self, sample: DaskSample, likelihood, prior: ElasticNet) -> None:  # type: ignore[override]
         super()._set(sample, likelihood, prior)
@@ -77,6 +81,10 @@ class SummedPosterior(Posterior):
     def passes(self) -> int:
         """How often the data were read."""
         return self.design.passes.count
+
+    @passes.setter
+    def passes(self, count: int) -> None:
+        """Passes are counted where the blocks are read."""
 
     # -- Solvers use the intercepts of centred columns; models the intercepts of the columns as they are.
 
@@ -102,6 +110,29 @@ class SummedPosterior(Posterior):
             W[-1] = logs[1:] - logs[0] if self.k == 1 else logs[: self.k] - (logs[-1] if self.task.reference else 0.0)
         return W
 
+    def farthest(self) -> float:
+        """0: offsets stay on the workers, and starts for large ones are not looked for."""
+        return 0.0
+
+    def null_value(self) -> float:
+        """The objective of the class frequencies alone; infinite where an offset or no intercept forbids it."""
+        if self.offset is not None or not self.design.intercept:
+            return np.inf
+        return -float(self.class_weight @ np.log(self.class_weight / self.total))
+
+    def slopes(self, G: np.ndarray) -> np.ndarray:
+        """The gradient of a point, as it is."""
+        return G
+
+    def free_violation(self, residuals: np.ndarray) -> float:
+        """0: the certificate does not need free weights that are fitted exactly before it is read."""
+        return 0.0
+
+    def separated(self, point: Any) -> bool:
+        """As for large problems in memory, only a fit that puts every sample in its own class counts."""
+        free = bool(self.free[: self.design.d].any())
+        return free and point.sums.doubt <= 1e-8 and point.sums.least > 0.5
+
     @property
     def drawn(self) -> DrawnRows | None:
         """The random sample of rows on the client; None if no rows were drawn."""
@@ -109,19 +140,23 @@ class SummedPosterior(Posterior):
 
     # -- One pass
 
-    def at(  # type: ignore[override]
-        self, W: np.ndarray, active: np.ndarray | None = None, exact: bool = False
-    ) -> SummedPoint:
-        """The point at W (intercepts of centred columns), with the Hessian in the active weights (d, k).
+    def at(self, W: np.ndarray, F: Any = None) -> SummedPoint:  # type: ignore[override]
+        """The point at W (intercepts of centred columns); scores stay on the workers."""
+        return self.evaluate(W)
+
+    def evaluate(self, W: np.ndarray, active: np.ndarray | None = None, exact: bool = False) -> SummedPoint:
+        """The point at W (intercepts of centred columns), with the Hessian in the active weights (m, k).
 
         Unless `exact`, the Hessian is that of a part of the rows, ROWS_PER_UNKNOWN for each active weight.
         """
         d = self.design.d
-        where: Any = None if active is None else np.nonzero(active[:d].T)[::-1]
+        if active is not None:
+            active = active.copy()
+            active[d:] = True
         b = W[d] if self.design.intercept else np.zeros(self.k)
         unknowns = 0 if active is None else int(np.count_nonzero(active))
         thin = 1 if exact else max(1, self.design.n // (ROWS_PER_UNKNOWN * max(1, unknowns)))
-        task = self.task._replace(W=W[:d], b=b, active=where, center=self.design.center, thin=thin)
+        task = self.task._replace(W=W[:d], b=b, active=active, center=self.design.center, thin=thin)
         point = self._point(W, self.design.passes.total(evaluate, join, task), active)
         self.reached[:] = [self, point]
         return point
@@ -136,6 +171,18 @@ class SummedPosterior(Posterior):
     def again(self, point: SummedPoint) -> SummedPoint:
         """The same weights under this prior, without a pass: the sums do not depend on the prior."""
         return self._point(point.W, point.sums, point.active)
+
+    def known(self, W: np.ndarray) -> SummedPoint | None:
+        """The last point, where it was at the same weights under whatever prior: a pass that need not be repeated."""
+        if not self.reached:
+            return None
+        last, d, C = self.reached[1], self.design.d, self.centred(W)
+        same = np.array_equal(C[:d], last.W[:d]) and np.allclose(C[d:], last.W[d:], rtol=1e-12, atol=1e-12)
+        return self.again(last) if same and last.active is not None else None
+
+    def curvature_at(self, point: Any, active: np.ndarray) -> np.ndarray:
+        """Second derivatives in the active weights of the point, class by class, of centred columns."""
+        return point.sums.hessian + np.diag(self.l2.T[point.active.T])
 
     def gram(self) -> np.ndarray:
         """C^T diag(s) C of the centred columns, one pass."""
@@ -225,14 +272,8 @@ class SummedPosterior(Posterior):
 
         They are those of centred columns: the determinant is the same, and only the intercepts differ.
         """
-        point = self.at(self.centred(W), active, exact=True)
-        H, d = point.sums.hessian, self.design.d
-        klass = np.nonzero(active[:d].T)[0]
-        if self.design.intercept:
-            order = np.argsort(np.concatenate([klass, np.arange(self.k)]), kind="stable")
-        else:
-            order = np.arange(len(klass))
-        return point.sums.loss, H[np.ix_(order, order)] + np.diag(self.l2.T[active.T])  # type: ignore[index]
+        point = self.evaluate(self.centred(W), active, exact=True)
+        return point.sums.loss, self.curvature_at(point, active)
 
 
 @dataclass(frozen=True, eq=False)

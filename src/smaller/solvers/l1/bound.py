@@ -41,7 +41,7 @@ def bound(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Sol
         moved = W + relaxation * D, F + relaxation * E
         proposed = objective.value(*moved)
         if relaxation > 1.0 and not proposed < value - ROUNDING * abs(value):
-            relaxation, moved = 1.0, (W + D, F + E)  # the bound's own minimum cannot be worse, but for rounding
+            relaxation, moved = 1.0, (W + D, F + E)  # the bound's minimum lowers the objective
             proposed = objective.value(*moved)
         else:
             relaxation *= RELAXATION

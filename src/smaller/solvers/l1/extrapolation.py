@@ -8,7 +8,7 @@ from scipy.linalg import LinAlgError, solve
 from ...objective.posterior import Posterior
 
 MEMORY = 6
-ROUNDING = 1e-13  # relative differences of the objective below this mean nothing
+ROUNDING = 1e-13  # relative differences of the objective below this are rounding
 
 
 class Extrapolation:

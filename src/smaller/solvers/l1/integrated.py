@@ -27,19 +27,19 @@ from ..solution import History, Solution
 from .start import newton_from
 
 STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated
-TRUSTED = 0.3  # only a change of log(lam) below this is
+TRUSTED = 0.3  # changes of log(lam) above this are not extrapolated
 ROUGH = 1e-2  # accuracy of the first L1 fits
 FIT_PASSES = 50  # passes over the data that a rough L1 fit may take
 PASSES_PER_FIT = 5  # passes that the fits may take on average, so that a user can foresee the work
-UNSURE = 3.0  # times the root of its accuracy: so far off may log(N) of a rough fit be, which has weights to shed
+UNSURE = 3.0  # error of log(N / S) in a fit of a given gap, in units of the gap's square root
 SETTLED = 1e-10  # rounding does not let log(lam) settle better than this
-EXACTLY = partial(newton_from, exact=True)  # rounding aside, how often the L1 fits are repeated must not show
+EXACTLY = partial(newton_from, exact=True)  # so that the result depends on the path of strengths by rounding only
 LOST = 1e-290  # the mean curvature of a row below which numbers lose their digits
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 # Ends of an L1 fit after which other strengths do no better: rounding, separated classes, too many passes.
 HOPELESS = (Status.STALLED, Status.SEPARABLE, Status.MAX_ITER)
 FARTHEST = 230.0  # of log(lam) in one step: weights that ask for a hundred powers of ten more are rounding
-JUMP_WIDTH = 1e-6  # of log(lam): what changes within it does not do so continuously
+JUMP_WIDTH = 1e-6  # interval of log(lam) within which a change of sign counts as a jump
 
 
 class Size(NamedTuple):
@@ -116,10 +116,10 @@ def fixed_point(
         accuracy = tol if last else accuracy
         screen = 2.0 - previous / lam if previous > lam else 1.0
         problem = objective.with_prior(objective.prior.with_strength(lam))
-        allowed = passes if last else passes - FIT_PASSES  # some are kept for the last fit
+        allowed = passes if last else passes - FIT_PASSES  # FIT_PASSES are reserved for the last fit
         solution = solve(problem, W, accuracy, allowed if accuracy == tol else min(allowed, FIT_PASSES), screen, scores)
         passes -= solution.n_iter
-        W, scores = representative(problem, solution.weights), solution.scores  # which shifts do not concern
+        W, scores = representative(problem, solution.weights), solution.scores  # shifts of a row change no score
         gain = problem.penalty(solution.weights) - problem.penalty(W)
         value, gap = map(float, lowered(solution.objective, solution.gap, gain))
         solution = solution._replace(weights=W, objective=value, gap=gap)
@@ -146,7 +146,7 @@ class _Search:
 
     def __init__(self) -> None:
         self.below, self.above = -np.inf, np.inf  # f > 0 at the first, f < 0 at the second
-        self.rough = -np.inf, np.inf  # the same as rough fits found it: to be looked at again
+        self.rough = -np.inf, np.inf  # bounds found by rough fits, to be checked by exact ones
         self.last: tuple[float, float, np.ndarray] | None = None  # x, f(x) and the signs of the weights there
 
     def closed(self) -> bool:
@@ -163,7 +163,7 @@ class _Search:
         self.below, self.above = -np.inf, np.inf
 
     def step(self, x: float, f: float, signs: np.ndarray, sure: bool = True) -> float:
-        """The next change of x: f itself, its secant where that can be trusted, half the way where it leads astray."""
+        """The next change of x: f itself, its secant where that can be trusted, or to the middle of the interval."""
         if sure and f > 0:
             self.below, self.above = x, self.above if self.above > x else np.inf
         elif sure:
@@ -171,7 +171,7 @@ class _Search:
         step = self._to_rough_bound(x, self._secant(x, f, signs))
         self.last = x, f, signs
         halfway = (self.below + self.above) / 2 - x
-        # A step lost in the rounding of x does not leave the interval, and half of an infinite one leads nowhere.
+        # The half step is used only where the interval is finite and the step would leave it.
         return step if self.below < x + step < self.above or not np.isfinite(halfway) else halfway
 
     def _to_rough_bound(self, x: float, step: float) -> float:
@@ -247,7 +247,7 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
             status = Status.STALLED
         if point.gap <= tol or not N:
             break
-        if not np.isfinite(point.gap):  # free weights without an optimum that they can reach: nothing can be certified
+        if not np.isfinite(point.gap):  # the free weights have no reachable optimum, so that there is no certificate
             status = Status.STALLED
             break
         at = _steepest_weight(problem, point, rest)
@@ -274,7 +274,7 @@ def _single_step(problem: Posterior, point: Point, row: int, klass: int) -> tupl
     """Newton's step on one weight, its intercept following; halved until the regularised loss falls."""
     d, l1, old, G = problem.design.d, problem.l1[row, klass], point.W[row, klass], point.G[row, klass]
     slope = G + l1 * np.sign(old) if old else np.sign(G) * (abs(G) - l1)
-    # Rows that are wrong with great confidence have no curvature: the step would be too long to be halved.
+    # Misclassified rows of extreme scores have no curvature, and a Newton step without it would be far too long.
     wrong = LEAST_CURVATURE * problem.s * np.abs(point.P[:, klass] - problem.Y[:, klass])
     omega = np.maximum(problem.likelihood.curvature(point.P, problem.s, klass, klass), wrong)
     K = problem.design.gram(omega, np.array([row, d] if problem.design.intercept else [row]))

@@ -1,37 +1,38 @@
-"""Proximal Newton on a growing working set: the default solver.
+"""Proximal Newton on a working set: the default solver.
 
-A full pass over the design finds which weights violate the optimality conditions and reads the certificate; compiled
-Newton steps with coordinate sweeps then solve the problem on the working set of non-zero and violating weights.
-Where every column is penalised and lies in memory by columns, the rounds of passes and steps are compiled as well.
+Each round evaluates the objective where its rows are (in memory, on a device, in blocks of Dask collections), reads the
+certificate, and steps to the minimum of a quadratic model with the L1 term. Where the working set is small the
+model has the exact Hessian of the weights that are not zero or about to leave zero. Where it is large, the steps are
+those of the accelerated proximal gradient method (:mod:`.descent`) or, where an evaluation is a pass over a cluster, of
+a quasi-Newton method (:mod:`.quasi_newton`). Problems in memory have the same method compiled (:mod:`.compiled`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ...errors import Status
-from ...objective.posterior import Point, Posterior
-from ..separation import separates
-from ..smooth import confirm, settle, smooth
-from ..solution import History, Solution, Step, Trail
+from ...objective.curvature import centring
+from ...objective.posterior import Posterior
+from ..smooth import LEAST, confirm, is_settled, settle, smooth
+from ..solution import History, Solution
+from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
+from .descent import DescentSteps
 from .group_newton import group_newton
+from .line_search import Steps
+from .quadratic import quadratic_minimum
+from .quasi_newton import QuasiNewton
 
-SMALLEST_WORKING_SET = 64
-STEPS_PER_PASS = 20
-POLISHED = 1e-11
-POLISH_WORK = 2_000_000
-CAREFUL = 1e-5  # who asks for less than this is not given more
-ROUGHLY = 0.3  # of the violation is left where the working set is small and will grow
-SHARE = 0.1  # of tol is what the last working set is solved to
-REFUTED = 3  # times that fresh scores say no: rounding puts the tolerance out of reach
-# What a compiled fit took: Newton steps, sweeps over their models, Hessians of all rows and of samples of the rows.
-WORK = "sweeps", "steps", "hessians", "sampled_hessians"
-FORCING = 0.1  # the sweeps of a Newton step stop at this fraction of the violation it started from
+HESSIAN = 3000  # weights up to which a Hessian is formed
+GRAM = 6000  # columns up to which a Gram matrix is formed
+NEAR = 0.9  # weights with |gradient| / l1 above this join the working set
+ROOM = 256  # weights by which a working set may grow in one step, if that is more than twofold
+FORCING = 0.01  # the model of a step is minimised to this fraction of the violation
+POLISHED, POLISH_WORK, POLISH_STEPS = 1e-11, 2_000_000, 5
+REFUTED = 3  # times that fresh scores contradict the certificate before the fit ends as stalled
 
 
 def newton(
@@ -43,172 +44,159 @@ def newton(
     F: np.ndarray | None = None,
     exact: bool = False,
 ) -> Solution:
-    """Minimise to a relative duality gap of tol.
+    """Minimise to a relative duality gap of tol, with at most max_iter evaluations of the objective.
 
     Parameters
     ----------
     screen : float
         Along a path, weights with \\|gradient\\| above this fraction of their l1 join the working set at once: the
         sequential strong rule of Tibshirani et al. (2012) has ``2 - previous lam / lam``. Below 1 there is at least one
-        round, even where W is good enough: else a loose tol would make stairs of a path.
+        step, even where W is good enough: else a loose tol would make stairs of a path.
     F : ndarray, optional
         The scores of W, where they are known.
     exact : bool
         Whether small problems are solved to rounding even where tol asks for little.
     """
-    if not objective.sparse:
+    if not objective.remote and not objective.sparse:
         return smooth(objective, W, tol, max_iter)
-    if _core.COMPILED and objective.in_memory:
+    if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     if objective.blocks is not None:
         return group_newton(objective, W, tol, max_iter, F)
-    history = History(objective)
-    settle, solve = _means(objective, tol)
-    share = 0.3 if objective.design.accelerated else SHARE  # there a step costs as much as a pass
-    point = settle(objective, W, tol, F)
-    chosen = np.empty(0, dtype=np.intp)
-    sweeps = refuted = 0
-    missed = Status.MAX_ITER
-    for iteration in range(max_iter + 1):
+    return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
+
+
+def quasi_newton(
+    objective: Any, W: np.ndarray, tol: float, max_iter: int, screen: float = 1.0, F=None, gram: bool | None = None
+) -> Solution:
+    """The same for rows elsewhere, with the curvature of few rows and the Gram matrix, or its diagonal."""
+    gram = objective.design.d <= GRAM if gram is None else gram
+    return _rounds(objective, W, tol, max_iter, QuasiNewton(objective, gram))
+
+
+def _rounds(
+    objective: Posterior, W: np.ndarray, tol: float, max_iter: int, means: Any, F: Any = None, exact: bool = False
+) -> Solution:
+    """Steps until the certificate is that of tol, by the means that `means` finds fit for each point."""
+    history, first = History(objective), objective.passes
+    point = _first_point(objective, W, F, means, tol)
+    missed, refuted = Status.MAX_ITER, 0
+    while True:
         history.note(point)
-        if point.gap <= tol and (iteration > 0 or screen >= 1.0):
-            polished = _polish(objective, point, tol, settle, solve) if exact or tol <= CAREFUL else point
-            point = confirm(objective, polished, tol, settle)
-            if polished is not point or not point.fresh:
-                history.steps.pop()
-                history.note(point)
-            refuted += 1
+        if _is_optimal(objective, point, tol) and (len(history.steps) > 1 or means.screen >= 1.0):
+            polished = _polish(point, means, first + max_iter) if exact or tol <= POLISH_BELOW else point
+            point, refuted = confirm(objective, polished, tol), refuted + 1
             if point.gap <= tol or refuted == REFUTED:
                 missed = Status.STALLED
                 break
-        if iteration == max_iter:
+        if objective.passes - first >= max_iter:
             break
-        previous = chosen
-        chosen = _working_set(objective, point, screen if iteration == 0 else 1.0)
-        # A working set that had to grow will not be the last: no need to solve it well. One that was screened will be.
-        settled = screen < 1.0 if iteration == 0 else np.isin(chosen, previous, assume_unique=True).all()
-        small = 2 * len(chosen) < objective.design.d * objective.k
-        enough = share * tol / point.gap if point.gap > 0 else 1.0
-        fraction = np.clip(enough, 1e-9, 0.1) if settled else ROUGHLY if small else 0.1
-        W, F, swept, stalled = solve(point, chosen, fraction * point.violation)
-        sweeps += swept
-        before = point
-        point = settle(objective, W, tol, F)
-        if stalled and point.violation >= 0.5 * before.violation and point.value >= before.value * (1 - 1e-12):
-            history.note(point)
+        moved = means.fit_for(point).moved(point, first + max_iter)
+        if moved is None:
             missed = Status.STALLED
             break
-    return history.solution(confirm(objective, point, tol, settle), tol, iteration, missed, sweeps=sweeps)
+        point = moved if is_settled(objective, moved, tol) else settle(objective, moved.W, tol, moved.F)
+    return history.solution(confirm(objective, point, tol), tol, objective.passes - first, missed)
 
 
-ONCE = np.ones(1)
-ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # as the compiled solver numbers them
+def first_ask(objective: Posterior, W: np.ndarray) -> np.ndarray:
+    """The weights whose Hessian the first evaluation is to sum, where rows lie elsewhere."""
+    return NewtonSteps(objective, 1.0, 1.0).asks(W, None)
 
 
-def minimise(
-    objective: Posterior,
-    W: np.ndarray,
-    tol: float,
-    max_iter: int,
-    screen: float = 1.0,
-    F: np.ndarray | None = None,
-    exact: bool = False,
-    lams: np.ndarray = ONCE,
-) -> Trail:
-    """The same, compiled, for data in memory: at each of some multiples of the objective's L1 strengths."""
-    design = objective.design
-    G = None if F is None else objective.known_gradient(F)
-    known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
-    W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
-    rule = _core.Rule(
-        tol=float(tol), max_iter=int(max_iter), screen=float(screen), exact=bool(exact or tol <= CAREFUL),
-        room=max(SMALLEST_WORKING_SET, design.few * objective.k),
-    )  # fmt: skip
-    by_columns = design.stored is not None
-    run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
-    ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
-    objective.remember(F, G)
-    status, iterations, *work, rows, counts = ends.T
-    objectives, violations, gaps, *_ = history[np.cumsum(rows) - 1].T
-    statuses = [ENDS[i] for i in status.tolist()]
-    extras = [dict(zip(WORK, each, strict=True)) for each in np.transpose(work).tolist()]
-    steps = [Step(*row)._replace(support=int(row[3])) for row in history[len(history) - rows[-1] :].tolist()]
-    value, violation, gap, *_ = steps[-1]
-    last = Solution(W, F, statuses[-1], value, gap, violation, int(iterations[-1]), steps, extras[-1])
-    found = Trail(
-        *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
-        *(counts, places[:, 0], values[:, 0], rows, history),
-    )
-    return found if not objective.free[: design.d].any() else _without_maximum(objective, found)
+def _first_point(objective: Posterior, W: np.ndarray, F: Any, means: Any, tol: float) -> Any:
+    """The point at W; that of the last evaluation where it was at the same weights, under whatever prior."""
+    if F is not None and not objective.remote:
+        return settle(objective, W, tol, F)
+    point = objective.known(W) or objective.evaluate(objective.centred(W), means.asks(W, None))
+    return point if is_settled(objective, point, tol) else settle(objective, point.W, tol, point.F)
 
 
-def _without_maximum(objective: Posterior, found: Trail) -> Trail:
-    """The same, where free columns that separate the classes are told: the likelihood then has no maximum."""
-    gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
-    for i, solution in enumerate(found):
-        F = solution.scores if solution.scores is not None else objective.scores(solution.weights)
-        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0]):
-            gaps[i], statuses[i] = np.inf, Status.SEPARABLE
-    last = last._replace(gap=float(gaps[-1]), status=statuses[-1])
-    return replace(found, gaps=gaps, statuses=statuses, last=last)
+def _is_optimal(objective: Posterior, point: Any, tol: float) -> bool:
+    return point.gap <= tol and (bool(objective.l1.any()) or point.violation <= tol)
 
 
-def _means(objective: Posterior, tol: float) -> tuple[Callable, Callable]:
-    """What settles the free weights and what works on the chosen ones: here, or where X lies."""
-    if objective.design.accelerated:
-        from .device_steps import Accelerated, settled
-
-        return settled, Accelerated(objective, tol)  # type: ignore[arg-type]
-    return settle, partial(_solve, objective)
-
-
-def _polish(objective: Posterior, point: Point, tol: float, settle: Callable, solve: Callable) -> Point:
-    """Small problems are solved to rounding, which costs next to nothing: the order of the rows then does not show."""
-    support = int(np.count_nonzero(point.W))
-    if point.violation <= POLISHED or support**2 * objective.design.n > POLISH_WORK:
+def _polish(point: Any, means: Any, limit: int) -> Any:
+    """Small problems are solved to rounding at little cost: the result then does not depend on the order of rows."""
+    objective, support = means.objective, int(np.count_nonzero(point.W))
+    if objective.remote or support**2 * objective.design.n > POLISH_WORK:
         return point
-    chosen = _working_set(objective, point, 1.0)
-    W, F, _, _ = solve(point, chosen, POLISHED)
-    better = settle(objective, W, tol, F)
-    return better if better.gap <= point.gap else point
+    for _ in range(POLISH_STEPS):
+        if point.violation <= POLISHED:
+            break
+        moved = means.moved(point, limit)
+        if moved is None or not moved.gap <= point.gap:
+            break
+        point = moved
+    return point
 
 
-def _working_set(objective: Posterior, point: Point, screen: float) -> np.ndarray:
-    """Flat positions in W^T (class by class) of the weights to work on: the non-zero ones and the worst violators."""
-    d, k = objective.design.d, objective.k
-    W, residuals = point.W[:d].ravel(), point.residuals[:d].ravel()
-    used, leaders = W != 0, objective.leaders
-    idle = ~used if leaders is None else ~used & np.repeat(leaders, k)
-    support, violating = np.flatnonzero(used), np.flatnonzero((residuals > 0) & idle)
-    room = max(SMALLEST_WORKING_SET, 2 * len(support), objective.design.few * k)
-    if len(violating) > room:
-        violating = violating[np.argpartition(residuals[violating], -room)[-room:]]
-    chosen = [support, violating, objective.free_places[objective.free_places < d * k]]
-    if screen < 1.0:
-        pressing = np.abs(point.G[:d]) > max(screen, 0.0) * objective.l1[:d]
-        chosen.append(np.flatnonzero(pressing.ravel() & idle))
-    feature, klass = np.divmod(np.concatenate(chosen), k)
-    return np.unique(klass * d + feature)
+class NewtonSteps(Steps):
+    """Newton steps on a working set: all weights where these are few, else those not zero or about to be."""
 
+    def __init__(self, objective: Posterior, tol: float, screen: float):
+        super().__init__(objective, screen)
+        self.tol = tol
+        self.other: Any = None  # steps that need no Hessian
+        few = HESSIAN if objective.remote else max(SMALLEST_WORKING_SET, objective.design.few * objective.k)
+        self.whole = objective.shape[0] * objective.k <= min(few, HESSIAN)
 
-def _solve(
-    objective: Posterior, point: Point, chosen: np.ndarray, target: float
-) -> tuple[np.ndarray, np.ndarray, int, bool]:
-    """Newton steps on the chosen weights until their violation is below the target."""
-    d, intercept = objective.design.d, objective.design.intercept
-    klass, feature = np.divmod(chosen, d) if d else (chosen, chosen)
-    columns, where = objective.design.storage(feature)
-    W, F = point.W.copy(), point.F.copy(order="F")
-    w = W[feature, klass]
-    b = W[d].copy() if intercept else np.zeros(objective.k)
-    at = (feature, klass)
-    _, sweeps, _, _, stalled = _core.reference.newton(
-        *columns, float(target), STEPS_PER_PASS, FORCING, where.astype(np.int64), klass.astype(np.int64),
-        w, b, F, objective.Y, objective.s / objective.likelihood.noise, objective.l1[at], objective.l2[at],
-        objective.scale[at], objective.likelihood.family, intercept,
-    )  # fmt: skip
-    W[feature, klass] = w
-    if intercept:
-        W[d] = b
-    return W, F, sweeps, stalled
+    def fit_for(self, point: Any) -> Any:
+        """These steps, or others where the Hessian is too large, or costs more than the others."""
+        objective: Any = self.objective
+        if objective.remote:
+            if self.other is None and not self.whole and self._count(self._must(point.W)) > HESSIAN:
+                self.other = QuasiNewton(objective, objective.drawn is None and objective.design.d <= GRAM)
+            return self.other or self
+        size = self._count(self._must(point.W))
+        size = size if size > HESSIAN else self._count(self.asks(point.W, point))
+        if size <= HESSIAN and (objective.design.n * size**2 <= objective.cheap or getattr(self.other, "slow", False)):
+            return self
+        self.other = self.other or DescentSteps(objective, self.tol)
+        self.other.able = size <= HESSIAN
+        return self.other
+
+    def _count(self, mask: np.ndarray) -> int:
+        return int(np.count_nonzero(mask))
+
+    def _must(self, W: np.ndarray) -> np.ndarray:
+        return (W != 0) | (self.objective.l1 == 0)
+
+    def asks(self, W: np.ndarray, before: Any) -> np.ndarray:
+        """The weights (m, k) whose Hessian is asked for: all, or the working set that is foreseen."""
+        if self.whole:
+            return np.ones(W.shape, dtype=bool)
+        must = self._must(W)
+        size = self._count(must)
+        if before is None or size > HESSIAN:
+            return must if size <= HESSIAN else np.zeros(W.shape, dtype=bool)
+        room = min(HESSIAN - size, max(ROOM, size))
+        pressing = np.where(must, 0.0, self.objective.pressing(before.G))
+        near = np.flatnonzero((pressing > min(NEAR, max(self.screen, 0.0))).ravel())
+        if len(near) > room:
+            near = near[np.argpartition(pressing.ravel()[near], -room)[-room:]]
+        must.flat[near] = True
+        return must
+
+    def widened(self, point: Any) -> Any:
+        """The same point with the Hessian of the weights that press to move, where these were not foreseen."""
+        if point.active is None:
+            return None
+        wanted = self.asks(point.W, point)
+        return None if (wanted <= point.active).all() else self.objective.evaluate(point.W, wanted | point.active)
+
+    def proposal(self, point: Any) -> np.ndarray:
+        """Where the quadratic model on the working set is least."""
+        o = self.objective
+        active = self.asks(point.W, point) if point.active is None else point.active
+        klass, feature = np.nonzero(active.T)
+        at, target = (feature, klass), point.W.copy()
+        H, g = o.curvature_at(point, active), self.slopes(point)[at]
+        H.flat[:: len(H) + 1] += LEAST * o.largest_curvature(feature)
+        # In the weights of centred columns the model is well conditioned; rows elsewhere are evaluated so.
+        T = centring(active, o.moments.mean) if o.design.intercept and not o.remote else None
+        H, g = (H, g) if T is None else ((T.T @ (T.T @ H).T).T, T.T @ g)
+        w = point.W[at]
+        step = quadratic_minimum(H, g, w, o.l1[at], o.scale[at], FORCING * point.violation) - w
+        target[at] = w + (step if T is None else T @ step)
+        return target

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve
 
 from ...rows.dask.summed_posterior import SummedPoint, SummedPosterior
-from .proximal import accelerated_minimum
+from .line_search import Steps
+from .proximal import ProximalGradient, soft_threshold
 
 MEMORY = 12
-PRESSING = 0.7  # of its l1: a gradient from which on a weight takes part in a step
-FORCING = 0.1  # how much of the violation a step's own problem may keep
-EVERYWHERE = 0.02  # of the mean curvature, added to that of the few rows, which do not know all columns
+PRESSING = 0.7  # weights with |gradient| / l1 above this take part in a step
+FORCING = 0.03  # the model of a step is minimised to this fraction of the violation
+LONGEST = 1000  # gradient steps on a model
+EVERYWHERE = 0.02  # share of the mean curvature that is added to that of the drawn rows, for columns they lack
 
 
-class QuasiNewton:
+class QuasiNewton(Steps):
     """B = B0 - [B0 S, Y] M^-1 [B0 S, Y]^T (Byrd, Nocedal & Schnabel 1994), B0 = tau (H_drawn + theta C (x) K) + l2.
 
     H_drawn is the Hessian of the rows that were drawn for a first guess, weighted to stand for all; it is never formed.
@@ -26,8 +29,10 @@ class QuasiNewton:
     length.
     """
 
+    falling = 0.9
+
     def __init__(self, objective: SummedPosterior, gram: bool):
-        self.objective = objective
+        super().__init__(objective)
         self.unit = np.append(objective.design.unit, 1.0)[: objective.shape[0], None]
         self.K: np.ndarray | None = None
         if gram:
@@ -36,16 +41,6 @@ class QuasiNewton:
         self.theta = EVERYWHERE if objective.drawn is not None else 1.0
         self.steps: list[np.ndarray] = []
         self.changes: list[np.ndarray] = []
-
-    def too_many(self, point: SummedPoint) -> bool:
-        """Never: nothing here grows with the support."""
-        return False
-
-    def asks(self, W: np.ndarray, before: SummedPoint | None) -> None:
-        """No Hessian."""
-
-    def widened(self, point: SummedPoint) -> None:
-        """There is nothing to widen."""
 
     def learn(self, point: SummedPoint, moved: SummedPoint) -> bool:
         """Remember how the gradient of the likelihood changed, over trial steps that failed as well."""
@@ -58,7 +53,7 @@ class QuasiNewton:
 
     def proposal(self, point: SummedPoint) -> np.ndarray:
         """Where the model is least, of the rows of weights that are not zero or press to leave it."""
-        o = self.objective
+        o: Any = self.objective
         pressing = (point.W != 0) | (np.abs(point.G) >= PRESSING * o.l1)
         rows = np.flatnonzero(pressing.any(axis=1))
         unit, l1, l2 = self.unit[rows], o.l1[rows] / self.unit[rows], o.l2[rows] / self.unit[rows] ** 2
@@ -69,16 +64,15 @@ class QuasiNewton:
         def product(D: np.ndarray) -> np.ndarray:
             return base(D) + l2 * D - correct(D)
 
-        def missed(V: np.ndarray, slope: np.ndarray) -> float:
-            at_zero = np.maximum(np.abs(slope) - l1, 0.0)
-            kkt = np.where(V != 0, np.abs(slope + l1 * np.sign(V)), at_zero)
-            return float((kkt / scale).max()) / aim
-
         curvature = np.maximum(np.diag(point.sums.curvature), np.finfo(float).tiny)
-        diagonal = tau * curvature * np.ones_like(l1) + l2
+        root = np.sqrt(tau * curvature * np.ones_like(l1) + l2)  # coordinates in which the model's diagonal is 1
+        g, W = point.G[rows] / unit, point.W[rows] * unit
+        model = ProximalGradient(
+            lambda x: (g + product(x / root - W)) / root, lambda z, t: soft_threshold(z, t * l1 / root), scale / root
+        )
+        least, *_ = model.run(root * W, aim, LONGEST)
         target = point.W.copy()
-        moved = accelerated_minimum(product, diagonal, point.G[rows] / unit, point.W[rows] * unit, l1, missed)
-        target[rows] = moved / unit
+        target[rows] = least / root / unit
         return target
 
     def _base(self, point: SummedPoint, rows: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], float]:

@@ -8,6 +8,7 @@ divisor goes down to 1, and the optimum changes little each time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +16,24 @@ from ...likelihoods import Multinomial
 from ...objective.posterior import Posterior
 from ..smooth import settle
 from ..solution import Solution
-from .newton import newton
+from .newton import first_ask, newton
 
-FAR = 30.0  # an offset from which on a row is certain
-NEAR = 10.0  # what the largest becomes in the first problem
-SHORTER = 2.0  # times, from one divisor to the next
+GUESS = 1e-3  # relative duality gap of the optimum of a few rows: they determine the weights no better
+FAR = 30.0  # offsets above this make a row certain of its class
+NEAR = 10.0  # the largest offset in the first problem, after division
+SHORTER = 2.0  # factor from one divisor to the next
 ROUGHLY, FEW = 1e-2, 12  # accuracy and iterations of the problems on the way
 MOST_SWEEPS = 100_000  # on the way: a few hundred are common, and where they do not suffice a start is not worth more
 NEARBY = 1.0  # nats for each sample: a start this near to the optimum needs no better one
-NATS = 0.03  # for each sample, their accuracy where they are far: the next problem is to begin within a few nats
+NATS = 0.03  # accuracy of those problems in nats for each sample, so that the next one starts near its optimum
 
 
 def begin(objective: Posterior) -> np.ndarray:
     """Weights to begin with."""
+    if objective.remote:
+        return _guessed(objective)
+    if objective.offset is None:
+        return objective.start()
     swept = 0
 
     def solve(problem: Posterior, W: np.ndarray, tol: float) -> tuple[np.ndarray, bool]:
@@ -44,11 +50,36 @@ def null_start(objective: Posterior) -> np.ndarray:
     return _approached(objective, lambda problem, W, tol: (settle(problem, W, tol).W, False))
 
 
+def _guessed(objective: Any) -> np.ndarray:
+    """The optimum of the rows drawn to the client, to an accuracy that suits a start; never above the null model."""
+    drawn = objective.drawn
+    if drawn is None:
+        return objective.start()
+    sample = Posterior(drawn.design, drawn.Y, drawn.likelihood, objective.prior, drawn.s, drawn.offset)
+    W = newton(sample, begin(sample), GUESS, 20).weights
+    return warm(objective, W) if W[: objective.design.d].any() else objective.start()
+
+
+def warm(objective: Any, W: np.ndarray) -> np.ndarray:
+    """Weights of an earlier fit, or those of a fresh start where they are better."""
+    if not objective.remote:
+        fresh = begin(objective)
+        return W if objective.value(W) <= objective.value(fresh) else fresh
+    # The solver begins with the point that is evaluated here.
+    point = objective.known(W) or objective.evaluate(objective.centred(W), first_ask(objective, W))
+    return W if point.value <= objective.null_value() else objective.start()
+
+
 def nearer(objective: Posterior, W: np.ndarray, F: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray | None]:
     """Weights, with their scores where these are known: W, the optimum of a similar problem, or :func:`begin`'s.
 
-    Where offsets are large the optimum of another strength may lie as far away as any weights.
+    Where offsets are large the optimum of another strength may lie as far away as any weights. Where rows lie elsewhere
+    weights of zero are replaced by the optimum of a few rows, unless they are near the optimum.
     """
+    if objective.remote:
+        point = objective.known(W)
+        empty = not W[: objective.design.d].any()
+        return (begin(objective) if empty and (point is None or point.violation > 1.0) else W), None
     if not is_far(objective):
         return W, F
     point = objective.at(W, F)

@@ -1,6 +1,6 @@
 """Iteratively reweighted ridge: EM for scale mixtures of normals (Figueiredo 2003).
 
-The E-step gives each surviving weight the variance ``gamma = 1 / h'(w^2)`` that its prior says (and, for a probit, each
+The E-step gives each surviving weight the variance ``gamma = 1 / h'(w^2)`` of its prior (and, for a probit, each
 sample its expected latent score); the M-step is a ridge regression with these variances,
 ``w <- U (noise I + U K U)^-1 U Phi^T y``, ``U = diag(gamma)^(1/2)``, ``K = Phi^T Phi`` on centred columns, or its twin
 in the samples where these are fewer. The posterior never falls. EM decides which weights survive; where it has settled,
@@ -18,19 +18,19 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, lstsq
 from ...design import Design
 from ...errors import Status
 from ...objective.mixture import MixturePosterior
-from ..smooth import solve_semidefinite
 from ..solution import Solution, Step
+from .reweighting import reweight, ridge
 from .ridge_start import Start
 
-# A weight this small, as a part of what there is to explain and for each sample, cannot come back however far the noise
-# falls (down to its floor): for Jeffreys' prior |w| |x| |y| < noise sends a weight to zero quadratically.
+# Weights whose scores are below this, relative to the target and for each sample, are pruned: at any noise above its
+# floor they would shrink to zero quadratically under Jeffreys' prior, where |w| |x| |y| < noise.
 NO_RETURN = 1e-12
 SETTLED = 0.5  # violation from which on Newton is tried
-QUIET = 20  # steps without pruning from which on it is tried too
+QUIET = 20  # steps without pruning after which Newton is tried as well
 REACH = 0.3  # largest relative change of a weight in a Newton step under a prior with negative curvature
 ROUNDING = 1e-13
 LENGTHS = (1.0, 0.5, 0.1)  # of an M-step
-LARGEST = 2000  # system that is worth solving again with care
+LARGEST = 2000  # unknowns up to which a failed system is solved again by orthogonal transformations
 PATIENCE = 30  # steps without gain after which nothing more is expected
 POLISHED = 1e-11
 
@@ -42,18 +42,10 @@ def reweighted(objective: MixturePosterior, start: Start, tol: float, max_iter: 
     solution is over the survivors.
     """
     run = _Run(objective, start)
-    status, iteration = Status.UNSETTLED, 0
-    while iteration < max_iter:
-        if run.point.violation <= tol and not run.leave_saddle():
-            status = Status.CONVERGED
-            run.polish()
-            break
-        iteration += 1
-        run.step()
-        if run.stalled():
-            status = Status.CONVERGED if run.point.violation <= max(tol, run.rounding()) else status
-            break
+    iteration = reweight(run, tol, max_iter)
     point = run.point
+    rested = run.settled or (run.is_stalled() and point.violation <= max(tol, run.rounding()))
+    status = Status.CONVERGED if rested else Status.UNSETTLED
     if objective.learn and point.noise <= objective.floor:
         status = Status.COLLAPSED
     W = np.zeros((objective.design.shape[1], 1))
@@ -76,7 +68,7 @@ class _Run:
         self.steps: list[Step] = []
         self.carried = 0.0  # penalties of the pruned weights when they were pruned
         self.gram: np.ndarray | None = None
-        self.patience, self.quiet, self.stuck = SETTLED, 0, False
+        self.patience, self.quiet, self.stuck, self.settled = SETTLED, 0, False, False
         self.root = np.sqrt(objective.s)
         self.point = objective.at(start.rows, start.w, start.b)
         self.note()
@@ -100,7 +92,14 @@ class _Run:
             self.patience, self.quiet = self.point.violation / 2, 0
         self.note()
 
-    def stalled(self) -> bool:
+    def is_done(self, tol: float) -> bool:
+        """Whether the point is stationary and no saddle; it is then polished."""
+        self.settled = self.point.violation <= tol and not self.leave_saddle()
+        if self.settled:
+            self.polish()
+        return self.settled
+
+    def is_stalled(self) -> bool:
         """Whether a step failed, or many steps together gained no more than rounding."""
         if self.stuck or len(self.steps) <= PATIENCE:
             return self.stuck
@@ -112,8 +111,8 @@ class _Run:
         o, rows = self.objective, self.point.rows
         keep = np.abs(w) * o.norm[rows] > NO_RETURN / o.total * o.size
         if not keep.all():
-            z = (o.prior.units(rows) * np.where(w == 0, np.finfo(float).tiny, w))[~keep] ** 2
-            self.carried += float(o.prior.h(np.maximum(z, np.finfo(float).tiny)).sum()) / 2
+            h = o.prior.at(w[~keep], rows[~keep]).h
+            self.carried += float(np.maximum(h, np.log(np.finfo(float).tiny)).sum()) / 2
             b += float(o.mean[rows[~keep]] @ w[~keep])
             self.gram = None if self.gram is None else self.gram[np.ix_(keep, keep)]
             rows, w = rows[keep], w[keep]
@@ -121,36 +120,49 @@ class _Run:
 
     def expected_ridge(self) -> tuple[np.ndarray, float]:
         """The M-step: weights and intercept."""
-        o, p = self.objective, self.point
-        target = o.target(p)
-        center = float(o.s @ target) / o.total * o.design.intercept
-        noise = p.noise if o.gaussian else 1.0 / o.likelihood.bound
-        mean, U = o.mean[p.rows], np.sqrt(p.gamma)
-        if len(p.rows) > o.design.n:
-            B = o.design.outer(self.root, mean, p.gamma, p.rows)
-            B.flat[:: len(B) + 1] += noise
-            v = self.root * _solve(B, self.root * (target - center))
-            w = p.gamma * o.design.pull(v[:, None], p.rows)[:, 0]
-        else:
-            A = U[:, None] * self.spread() * U
-            A.flat[:: len(A) + 1] += noise
-            w = U * _solve(A, U * o.design.pull((o.s * (target - center))[:, None], p.rows)[:, 0])
-        return w, center - float(mean @ w)
+        self.aim()
+        w = ridge(self, self.point.rows, self.point.gamma, self.noise())[:, 0]
+        return w, self.center - float(self.objective.mean[self.point.rows] @ w)
+
+    def aim(self) -> None:
+        """Set what the M-step is to reproduce, and its mean where there is an intercept."""
+        o = self.objective
+        target = o.target(self.point)
+        self.center = float(o.s @ target) / o.total * o.design.intercept
+        self.target = target - self.center
+
+    def noise(self) -> float:
+        """The variance in the M-step; that of a probit is the bound of its curvature."""
+        return self.point.noise if self.objective.gaussian else 1.0 / self.objective.likelihood.bound
+
+    @property
+    def targets(self) -> np.ndarray:
+        """What the centred columns are to reproduce, (n, 1), as all products here weighted by the roots of s."""
+        return (self.root * self.target)[:, None]
+
+    def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Phi^T Phi and Phi^T y of the survivors."""
+        return self.spread(), self.objective.design.pull((self.objective.s * self.target)[:, None], rows)
+
+    def outer(self, rows: np.ndarray, gamma: np.ndarray) -> np.ndarray:
+        """Phi Gamma Phi^T of some columns."""
+        return self.objective.design.outer(self.root, self.objective.mean[rows], gamma, rows)
+
+    def pull(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """Phi^T V of some columns."""
+        return self.objective.design.pull(self.root[:, None] * V, rows)
 
     def careful_ridge(self) -> tuple[np.ndarray, float]:
-        """The M-step by orthogonal transformations of the columns themselves, which a squared matrix may not bear."""
+        """The M-step by orthogonal transformations of the columns, for ill-conditioned systems."""
         o, p = self.objective, self.point
         U, k = np.sqrt(p.gamma), len(p.rows)
         W = np.zeros((o.design.shape[1], k))
         W[p.rows, np.arange(k)] = U
         if o.design.intercept:
             W[-1] = -o.mean[p.rows] * U
-        target = o.target(p)
-        center = float(o.s @ target) / o.total * o.design.intercept
-        noise = p.noise if o.gaussian else 1.0 / o.likelihood.bound
-        A = np.vstack([self.root[:, None] * o.design.scores(W), np.sqrt(noise) * np.eye(k)])
-        w = U * lstsq(A, np.append(self.root * (target - center), np.zeros(k)), check_finite=False)[0]
-        return w, center - float(o.mean[p.rows] @ w)
+        A = np.vstack([self.root[:, None] * o.design.scores(W), np.sqrt(self.noise()) * np.eye(k)])
+        w = U * lstsq(A, np.append(self.targets, np.zeros(k)), check_finite=False)[0]
+        return w, self.center - float(o.mean[p.rows] @ w)
 
     def rounding(self) -> float:
         """A violation that may be nothing but rounding: the gradient is a sum of residuals over their variance."""
@@ -178,14 +190,14 @@ class _Run:
     def bent(self, A: np.ndarray) -> np.ndarray:
         """The Hessian in units of U: the prior adds its bend, a learned noise -2/S v v^T, v = U pull."""
         o, p = self.objective, self.point
-        A = A + np.diag(o.prior.bend((o.prior.units(p.rows) * p.w) ** 2))
+        A = A + np.diag(o.prior.at(p.w, p.rows).bend)
         if o.learn and p.noise > o.floor:
             v = np.sqrt(p.gamma) * p.pull
             A -= 2.0 / o.total * np.outer(v, v)
         return A
 
     def newton(self) -> bool:
-        """A Newton step on the survivors where the objective is convex; says whether one was taken.
+        """A Newton step on the survivors where the objective is convex; returns whether one was taken.
 
         Where it is not, the slow part of a probit's EM are the latent scores: with the loss's own curvature and the
         prior's bound in place of its bend (which makes A + I of A + bend) the step is longer and still goes down.
@@ -209,8 +221,8 @@ class _Run:
             return False
         relative = D / p.w
         reach, length = float(np.abs(relative).max(initial=0.0)), 1.0
-        if not o.prior.bend(p.w**2).any():
-            # A straight prior's model is exact until the first weight reaches zero, where it is pruned.
+        if not o.prior.at(p.w, p.rows).bend.any():
+            # Under a Laplace prior the model is exact until the first weight reaches zero and is pruned.
             length = 1.0 / max(1.0, float((-relative).max(initial=0.0)))
         elif reach > REACH:
             if not cut:
@@ -223,7 +235,7 @@ class _Run:
     def attempt(self, w: np.ndarray, b: float, lenient: bool = False) -> bool:
         """Move, and stay only where the objective is lower, or as low as rounding can tell with less violation.
 
-        EM is given the benefit of the doubt (`lenient`): its violation may rise while it gets on.
+        With `lenient`, as in EM, the violation may rise while the objective stays level.
         """
         before, gram, carried = self.point, self.gram, self.carried
         self.move(w, b)
@@ -235,7 +247,7 @@ class _Run:
         return False
 
     def polish(self) -> None:
-        """A few more Newton steps: they cost little, and what is left of the start no longer shows."""
+        """A few more Newton steps, which cost little, so that the result does not depend on the start."""
         for _ in range(5):
             before = self.point.violation
             if before <= POLISHED or not self.newton():
@@ -247,7 +259,7 @@ class _Run:
     def leave_saddle(self) -> bool:
         """Where EM came to rest on a saddle, as it does between equal columns, step off it downhill."""
         o, p = self.objective, self.point
-        if not 1 < len(p.rows) <= o.design.n or not o.prior.bend(p.w**2).any():
+        if not 1 < len(p.rows) <= o.design.n or not o.prior.at(p.w, p.rows).bend.any():
             return False
         value, vector = eigh(self.bent(self.curvature()[0]), subset_by_index=[0, 0], check_finite=False)
         if value[0] >= -1e-6:
@@ -258,7 +270,7 @@ class _Run:
 
 
 def revived(objective: MixturePosterior, w: np.ndarray, G: np.ndarray, l1: np.ndarray, b: float) -> Start:
-    """The survivors, with a first value for zeros that want one: a step each, averaged so that nothing is lost.
+    """The survivors, and zeros that violate their condition with a first value: one step each, averaged.
 
     Parameters
     ----------
@@ -272,14 +284,6 @@ def revived(objective: MixturePosterior, w: np.ndarray, G: np.ndarray, l1: np.nd
     w[moved] = -np.sign(G[moved]) * push[moved] / curvature / max(1, len(moved))
     rows = np.flatnonzero(w)
     return Start(rows, w[rows], b - float(objective.mean[moved] @ w[moved]))
-
-
-def _solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """A^-1 g by Cholesky, overwriting A only if that succeeds."""
-    try:
-        return _cholesky_solve(A, g)
-    except LinAlgError:
-        return solve_semidefinite(A, g)
 
 
 def _cholesky_solve(A: np.ndarray, g: np.ndarray) -> np.ndarray:

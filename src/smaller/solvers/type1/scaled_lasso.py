@@ -16,7 +16,7 @@ from ...errors import Status
 from ...likelihoods import Gaussian
 from ...objective.mixture import MixturePosterior
 from ...objective.posterior import Posterior
-from ...priors import Laplace, LaplaceMixture
+from ...priors import Laplace, laplace_mixture
 from ..l1.newton import newton
 from ..smooth import settle, solve_semidefinite
 from ..solution import History, Solution, Step
@@ -41,7 +41,7 @@ def laplace(
     tol: float,
     max_iter: int,
 ) -> Solution:
-    """Regression with a Laplace prior, posed in units of the target's standard deviation, told in those of the data.
+    """Regression with a Laplace prior, posed in units of the target's deviation, returned in those of the data.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def em(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Soluti
         raise ValueError("EM needs a Gaussian likelihood and a Laplace prior on every column; use solver='newton'.")
     d, intercept = objective.design.d, objective.design.intercept
     mixed = MixturePosterior(
-        objective.design, objective.Y[:, 0], objective.likelihood, LaplaceMixture(1.0, objective.l1[:d, 0]),
+        objective.design, objective.Y[:, 0], objective.likelihood, laplace_mixture(1.0, objective.l1[:d, 0]),
         objective.s, objective.offset,
     )  # fmt: skip
     rows = np.flatnonzero(W[:d, 0])

@@ -22,9 +22,9 @@ from ..solution import Solution, Step
 from .reweighted import revived, reweighted
 from .ridge_start import Ridge, Start, stretched
 
-STEPS = 10  # of the weights' EM in a round: they need not settle before the scalings have their say
+STEPS = 10  # EM steps of the weights in a round
 TRIALS = 100  # iterations of the quasi-Newton method in a round
-MEMORY = 30  # of it
+MEMORY = 30  # corrections that the quasi-Newton method keeps
 NEWTON = 5  # steps that polish a round
 PATIENCE = 5  # rounds without gain after which nothing more is expected
 NOTHING = 1e-10

@@ -58,7 +58,7 @@ class Classes:
         return log_losses(P, codes)
 
     def figures(self, P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
-        """What a table shows."""
+        """The columns of the printed table."""
         return {
             "error": float((P.argmax(axis=1) != codes).mean()),
             "balanced error": balanced_error(codes, P.argmax(axis=1), P.shape[1])[0],

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import KFold
 
-LEVEL = 0.9  # of the intervals whose coverage is told
+LEVEL = 0.9  # level of the intervals whose coverage is reported
 
 
 class Mean(RegressorMixin, BaseEstimator):
@@ -58,7 +58,7 @@ class Numbers:
         return density_losses(y, *predicted.T)
 
     def figures(self, predicted: np.ndarray, y: np.ndarray) -> dict[str, float]:
-        """What a table shows."""
+        """The columns of the printed table."""
         mean, deviation = predicted.T
         square = float(np.mean((y - mean) ** 2))
         spread = float(np.var(y))
@@ -71,7 +71,7 @@ class Numbers:
 
 
 def mean_and_deviation(model, X) -> tuple[np.ndarray, np.ndarray]:
-    """What a model predicts, and how surely; NaN where it does not say."""
+    """Predictions with their standard deviations; NaN where a model has none."""
     last = model[-1] if hasattr(model, "steps") else model
     last = getattr(last, "best_estimator_", last)
     if "return_std" in signature(last.predict).parameters:
@@ -82,7 +82,7 @@ def mean_and_deviation(model, X) -> tuple[np.ndarray, np.ndarray]:
 
 def density_losses(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
     """-log N(y; mean, deviation^2), (n,)."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # a target without noise is predicted without doubt
+    with np.errstate(divide="ignore", invalid="ignore"):  # targets without noise have intervals of width 0
         return 0.5 * np.log(2 * np.pi * deviation**2) + 0.5 * ((y - mean) / deviation) ** 2
 
 

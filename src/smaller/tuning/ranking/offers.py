@@ -20,9 +20,9 @@ from ..cross_validation import SMLRCV
 from .number_scores import Mean
 
 CLASSIFICATION, REGRESSION = "classification", "regression"
-KERNEL_SAMPLES = 2_000  # beyond which a kernel model is not tried unasked
-PRODUCTS = 50  # inputs beyond which their products are not tried unasked
-HEAVY = 2_000_000  # entries of a table beyond which the slower models are not tried unasked
+KERNEL_SAMPLES = 2_000  # samples up to which kernel models are tried by default
+PRODUCTS = 50  # inputs up to which their products are tried by default
+HEAVY = 2_000_000  # entries of a table up to which the slower models are tried by default
 
 
 class Settings(NamedTuple):
@@ -176,7 +176,7 @@ def as_classes(y: np.ndarray) -> np.ndarray:
 
 
 def candidates(task: str, X, standardize: bool = True, class_weight: str | None = None) -> dict[str, Any]:
-    """Every model that suits the data, by name; what knows nothing of the inputs comes last."""
+    """Every model that suits the data, by name; the model without inputs comes last."""
     thin, size = sparse.issparse(X), X.shape[0] * X.shape[1]
     settings = Settings(standardize=standardize)
     found = {

@@ -17,7 +17,7 @@ from .class_scores import Classes
 from .number_scores import Numbers
 from .offers import CLASSIFICATION, REGRESSION
 
-# What knows how a target is split, predicted and judged.
+# For each kind of target: how to split, predict and score it.
 TARGETS: dict[str, type[Classes] | type[Numbers]] = {CLASSIFICATION: Classes, REGRESSION: Numbers}
 
 
@@ -127,7 +127,7 @@ def _score(target, name: str, parts: list[_Fold], scoring: str | None) -> Score:
 
 
 def best_of(scores: Sequence[Score]) -> Score:
-    """The model of the least loss; the last one knows nothing of the inputs and stands where no loss is finite."""
+    """The model of the least loss; where no loss is finite the last one, which uses no input."""
     *models, nothing = scores
     return min([nothing, *(score for score in models if np.isfinite(score.fold_losses).all())], key=lambda s: s.loss)
 
@@ -137,7 +137,7 @@ def advice(task: str, scores: Sequence[Score]) -> str:
 
     The standard error is that of the difference between both losses on the same folds. The simplest model needs the
     fewest inputs; of those that need equally many, it keeps the fewest features or vectors. Where even the best model
-    is not clearly better than the one that knows nothing of the inputs, no model is advised.
+    is not clearly better than the model without inputs, no model is advised.
     """
     target = TARGETS[task]
     *models, nothing = scores

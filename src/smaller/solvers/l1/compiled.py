@@ -1,0 +1,72 @@
+"""The compiled L1 solver for every problem whose rows are in memory: one strength, or a whole path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ... import _core
+from ...errors import Status
+from ...objective.posterior import Posterior
+from ..separation import separates
+from ..solution import Solution, Step, Trail
+
+SMALLEST_WORKING_SET = 64
+POLISH_BELOW = 1e-5  # only fits with tol at or below this are polished to rounding, where that costs little
+# What a compiled fit took: Newton steps, sweeps over their models, Hessians of all rows and of samples of the rows.
+WORK = "sweeps", "steps", "hessians", "sampled_hessians"
+ONCE = np.ones(1)
+ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)  # in the order of the compiled solver's numbers
+
+
+def minimise(
+    objective: Posterior,
+    W: np.ndarray,
+    tol: float,
+    max_iter: int,
+    screen: float = 1.0,
+    F: np.ndarray | None = None,
+    exact: bool = False,
+    lams: np.ndarray = ONCE,
+) -> Trail:
+    """The compiled solver, for data in memory: at each of some multiples of the objective's L1 strengths.
+
+    The other arguments are those of :func:`smaller.solvers.l1.newton.newton`.
+    """
+    design = objective.design
+    G = None if F is None else objective.known_gradient(F)
+    known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
+    W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
+    rule = _core.Rule(
+        tol=float(tol), max_iter=int(max_iter), screen=float(screen), exact=bool(exact or tol <= POLISH_BELOW),
+        room=max(SMALLEST_WORKING_SET, design.few * objective.k),
+    )  # fmt: skip
+    by_columns = design.stored is not None
+    run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
+    described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
+    ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
+    objective.remember(F, G)
+    status, iterations, *work, rows, counts = ends.T
+    objectives, violations, gaps, *_ = history[np.cumsum(rows) - 1].T
+    statuses = [ENDS[i] for i in status.tolist()]
+    extras = [dict(zip(WORK, each, strict=True)) for each in np.transpose(work).tolist()]
+    steps = [Step(*row)._replace(support=int(row[3])) for row in history[len(history) - rows[-1] :].tolist()]
+    value, violation, gap, *_ = steps[-1]
+    last = Solution(W, F, statuses[-1], value, gap, violation, int(iterations[-1]), steps, extras[-1])
+    found = Trail(
+        *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
+        *(counts, places[:, 0], values[:, 0], rows, history),
+    )
+    return found if not objective.free[: design.d].any() else _without_maximum(objective, found)
+
+
+def _without_maximum(objective: Posterior, found: Trail) -> Trail:
+    """The same trail; where free columns separate the classes the status says so: the likelihood has no maximum."""
+    gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
+    for i, solution in enumerate(found):
+        F = solution.scores if solution.scores is not None else objective.scores(solution.weights)
+        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0]):
+            gaps[i], statuses[i] = np.inf, Status.SEPARABLE
+    last = last._replace(gap=float(gaps[-1]), status=statuses[-1])
+    return replace(found, gaps=gaps, statuses=statuses, last=last)
