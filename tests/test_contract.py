@@ -132,7 +132,11 @@ def data():
 # -- scikit-learn's own checks
 
 
-@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning", "ignore::smaller.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings(
+    "ignore::smaller.errors.EmptyModelWarning",
+    "ignore::smaller.errors.ConvergenceWarning",
+    "ignore::smaller.errors.UnidentifiedNoiseWarning",
+)
 @pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
 def test_scikit_learn_finds_nothing_to_object_to(estimator, check):
     """check_estimator, dense and sparse, no expected failure; its toy data may prune everything or be separable."""

@@ -738,7 +738,7 @@ def test_units_of_a_dictionary_do_not_matter(scale):
 def test_what_cannot_be_solved_is_said():
     Phi, _ = dictionary(0, groups=4, per=3)
     with pytest.raises(ValueError, match="span"):
-        maximally_sparse(Phi, np.random.default_rng(0).standard_normal(30))
+        maximally_sparse(Phi, np.random.default_rng(0).standard_normal(30), noise=0.0)
     with pytest.raises(ValueError, match="alpha"):
         maximally_sparse(Phi, Phi[:, 0], alpha=-1.0)
     assert maximally_sparse(Phi, np.zeros(30)).support.tolist() == []

@@ -11,7 +11,9 @@ from smaller import JeffreysRegressor, LaplaceRegressor, RVMRegressor, TypeIIReg
 from smaller.priors import Power, Student
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::smaller.errors.ConvergenceWarning", "ignore::smaller.errors.EmptyModelWarning"
+    "ignore::smaller.errors.ConvergenceWarning",
+    "ignore::smaller.errors.EmptyModelWarning",
+    "ignore::smaller.errors.UnidentifiedNoiseWarning",
 )
 
 SAME = 1e-6

@@ -82,7 +82,7 @@ class Status(Enum):
     )
     STOPPED = (
         "the fit stopped after {n_iter} EM steps, as em_steps asks, before the evidence reached a maximum: its largest "
-        "slope, or the gain that columns left out promise, is {violation:.1e}"
+        "slope, or the gain that columns left out promise, is {violation:.1e}; leave em_steps out to reach the maximum"
     )
     INTERPOLATES = (
         "the columns fit the targets exactly, so the noise cannot be learned from these data and was held at the "

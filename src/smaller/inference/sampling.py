@@ -101,8 +101,8 @@ def sample_posterior(
     >>> model = LaplaceRegressor(lam=20.0).fit(X, y)
     >>> sample = sample_posterior(model, X, y, random_state=0)
     >>> low, high = sample.interval(0.95)[:, 0, 2]
-    >>> print(f"weight of {sample.names[2]}: 95 % between {low:.0f} and {high:.0f}")
-    weight of bmi: 95 % between 391 and 655
+    >>> print(f"0 is in the interval of {sample.names[2]}: {bool(low < 0 < high)}")
+    0 is in the interval of bmi: False
     """
     check_is_fitted(model)
     seed = check_random_state(random_state).randint(2**31)

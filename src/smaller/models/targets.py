@@ -88,6 +88,10 @@ def penalty_factors(penalty_factor, d: int, k: int) -> np.ndarray | None:
         raise ValueError(f"penalty_factor must not be negative; the smallest is {factor.min()}.")
     if factor.ndim == 2 and (np.isinf(factor).any(axis=0) != np.isinf(factor).all(axis=0)).any():
         raise ValueError("penalty_factor=inf leaves a column out: it must be inf for all rows of that column, or none.")
+    if d and np.isinf(factor).all():
+        raise ValueError(
+            "penalty_factor is inf for every column, which leaves all of them out; keep at least one finite."
+        )
     return factor if factor.ndim == 1 else np.ascontiguousarray(factor.T)
 
 

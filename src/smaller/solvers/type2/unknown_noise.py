@@ -30,6 +30,7 @@ ROUGHLY, ROUNDS = 1e-2, 8  # nats to which, and rounds in which, the model of a 
 CLEAR = 0.0124  # probability of a weight as many deviations from 0 as one that is kept: 2.5 of a single weight
 MANY_TARGETS = 10  # from which their common rows show against the noise without folds
 FEWEST = 4  # samples that folds need
+ROUNDING = 1e-10  # of the largest: numbers of two samples that differ by less count as equal
 SAME, SCALINGS = 1e-4, 100  # relative change at which the noise of the scaled lasso has settled, and its rounds
 LASSO_GAP, LASSO_ROUNDS = 1e-4, 50  # of each of its lassos
 
@@ -106,7 +107,7 @@ def held_out_noise(evidence: Evidence, paired: bool = False) -> float:
 
     `paired` says that the second half of the rows are the imaginary parts of the first, held out together with them.
     """
-    folds = [Fold(evidence, test) for test in _parts(evidence.columns.design.n, paired)]
+    folds = [Fold(evidence, test) for test in _parts(evidence, paired)]
 
     @cache
     def density(decades: float) -> float:
@@ -122,11 +123,33 @@ def held_out_noise(evidence: Evidence, paired: bool = False) -> float:
     return evidence.variance * 10.0**best
 
 
-def _parts(n: int, paired: bool) -> list[np.ndarray]:
-    """Rows to be held out in each fold, drawn from a fixed seed."""
-    count = n // 2 if paired else n
+def _parts(evidence: Evidence, paired: bool) -> list[np.ndarray]:
+    """Rows to be held out in each fold, drawn from a fixed seed.
+
+    Copies of a sample are held out together, and neither the order of the rows nor their unit matters, so that a sample
+    of weight 2 counts exactly like the same sample given twice.
+    """
+    problem = GroupedEvidence(evidence)
+    told = problem.push(problem.pull(evidence.Z))  # tells samples of equal targets apart
+    facts = np.hstack([evidence.Z, told])
+    facts /= np.abs(facts).max(axis=0).clip(np.finfo(float).tiny)
+    if paired:
+        facts = np.hstack(np.split(facts, 2))
+    ranks = _distinct(facts)
+    count = ranks.max() + 1
     parts = np.array_split(np.random.default_rng(0).permutation(count), min(FOLDS, count))
-    return [np.sort(np.append(part, part + count) if paired else part) for part in parts]
+    rows = [np.flatnonzero(np.isin(ranks, part)) for part in parts]
+    return [np.append(row, row + len(ranks)) for row in rows] if paired else rows
+
+
+def _distinct(facts: np.ndarray) -> np.ndarray:
+    """The rank of each row among the distinct ones, in the order of their first differing number, rounding aside."""
+    ranks = np.zeros(len(facts), dtype=int)
+    for values in facts.T:
+        order = np.lexsort([values, ranks])
+        new = (np.diff(ranks[order]) > 0) | (np.diff(values[order]) > ROUNDING)
+        ranks[order] = np.append(0, np.cumsum(new))
+    return ranks
 
 
 class Fold:
