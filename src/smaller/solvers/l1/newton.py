@@ -80,6 +80,8 @@ def _rounds(
     """Steps until the certificate is that of tol, by the means that `means` finds fit for each point."""
     history, first = History(objective), objective.passes
     point = _first_point(objective, W, F, means, tol)
+    if not objective.remote:
+        first = objective.passes  # as in the compiled solver, the start is no iteration
     missed, refuted = Status.MAX_ITER, 0
     while True:
         history.note(point)
