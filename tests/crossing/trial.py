@@ -5,13 +5,20 @@ import warnings
 import numpy as np
 
 import smaller
-from smaller.errors import ConvergenceWarning, EmptyModelWarning, SmallClassWarning, UnidentifiedNoiseWarning
+from smaller.errors import (
+    ConvergenceWarning,
+    EmptyModelWarning,
+    OutsideWarning,
+    SmallClassWarning,
+    UnidentifiedNoiseWarning,
+)
 
 from . import judges, samples
 from .claims import CLAIMS
 
 # Warnings that are part of an honest answer.
-HONEST = (ConvergenceWarning, EmptyModelWarning, UnidentifiedNoiseWarning, SmallClassWarning)
+# OutsideWarning: rows of weight 0 take no part in the fit and may lie far from those that do.
+HONEST = (ConvergenceWarning, EmptyModelWarning, UnidentifiedNoiseWarning, SmallClassWarning, OutsideWarning)
 
 # Refusals that the documentation states, each a sentence with its remedy.
 DOCUMENTED = (
