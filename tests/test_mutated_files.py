@@ -109,10 +109,13 @@ def mutated(path, target, rng):
 
 
 def use(model, X):
-    """Everything that a prediction needs."""
+    """Everything that a prediction, or a selection of features, needs."""
     for method in ("predict", "predict_proba", "decision_function"):
         if hasattr(model, method):
             getattr(model, method)(X)
+    for method in ("get_support", "sentence", "frequency_path"):
+        if hasattr(model, "frequencies_") or hasattr(model, "e_values_"):
+            getattr(model, method, list)()
     if hasattr(model, "noise_"):
         model.predict(X, return_std=True)
 

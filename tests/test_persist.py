@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -41,7 +42,8 @@ from smaller import (
 from smaller.atomic import replacing
 from smaller.basis import Kernel, Polynomial
 from smaller.decision import CostSensitive, PriorShift, Rejecting
-from smaller.errors import ModelFileError
+from smaller.errors import EmptyModelWarning, ModelFileError
+from smaller.inference import Knockoffs, StabilitySelection
 from smaller.persist import load_with_notes, registry
 from smaller.priors import Jeffreys, Power, Student
 
@@ -140,6 +142,52 @@ def test_a_model_comes_back_to_the_last_bit(name, tmp_path):
         assert equal(loaded.predict_proba(X), model.predict_proba(X))
     else:
         assert equal(loaded.predict(X, return_std=True), model.predict(X, return_std=True))
+
+
+SELECTORS = {
+    "StabilitySelection": StabilitySelection(n_selected=1, threshold=0.6, max_false=None, random_state=0),
+    "StabilitySelection, groups": StabilitySelection(
+        SMLR(groups=[0, 0, 1, 1]), 5, n_selected=1, threshold=0.6, max_false=None, bound="worst-case", random_state=0
+    ),
+    "Knockoffs": Knockoffs(fdr=0.5, n_copies=2, random_state=0, covariance=np.eye(4)),
+}
+
+
+def selecting(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EmptyModelWarning)
+        return SELECTORS[name].fit(X, CODES)
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_a_selector_comes_back_to_the_last_bit(name, tmp_path):
+    model = selecting(name)
+    loaded = again(model, tmp_path)
+    assert equal(loaded, model)
+    assert equal(loaded.get_support(), model.get_support())
+    assert loaded.sentence() == model.sentence()
+    if hasattr(model, "frequency_path"):
+        assert equal(loaded.frequency_path(), model.frequency_path())
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value", "said"),
+    [
+        ("StabilitySelection", "support_", np.array([0, 4]), "different positions among 4 features"),
+        ("StabilitySelection", "frequencies_", np.full(4, 1.5), "a share for each of 4 features"),
+        ("StabilitySelection", "entries_", sparse.csr_array(np.ones((3, 4))), "a row for each half-sample"),
+        ("StabilitySelection", "expected_false_", float("nan"), "a finite number, at least 0"),
+        ("Knockoffs", "statistics_", np.full((2, 4), np.nan), "rows of 4 finite numbers"),
+        ("Knockoffs", "thresholds_", np.ones(3), "for each row of statistics_"),
+        ("Knockoffs", "e_values_", np.ones(5), r"finite numbers of shape \(4,\)"),
+        ("Knockoffs", "copies_", [np.array([0, 9])], "a list of sets of features"),
+    ],
+)
+def test_a_selector_with_a_field_that_means_nothing_is_refused(name, field, value, said, tmp_path):
+    model = selecting(name)
+    setattr(model, field, value)
+    smaller.save(model, tmp_path / "saved")
+    refused(tmp_path / "saved", rf"model\.{field} must be .*{said}")
 
 
 def test_every_exported_estimator_is_tried_and_can_be_saved():
@@ -466,9 +514,9 @@ def test_ten_thousand_mutations_of_a_file_are_refused_or_load(soundness, tmp_pat
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Duplicate name", "ignore::smaller.errors.EmptyModelWarning")
 @pytest.mark.filterwarnings("ignore::smaller.errors.RejectionWarning", "ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *SELECTORS])
 def test_mutations_of_files_of_every_kind_are_refused_or_load(name, tmp_path):
-    smaller.save(MODELS[name].fit(X, CODES), tmp_path / "sound")
+    smaller.save({**MODELS, **SELECTORS}[name].fit(X, CODES), tmp_path / "sound")
     assert survives(tmp_path / "sound", tmp_path, QUICK, seed=2) > 0.5 * QUICK
 
 

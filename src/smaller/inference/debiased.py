@@ -247,8 +247,7 @@ def _fitted(model, rows: Rows) -> Any:
     chosen = tuned(rows.estimator, *rows.X.shape) if model is None else clone(rows.estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EmptyModelWarning)  # no weight is a fine start
-        fitted = chosen.fit(rows.X, rows.y, **rows.extra)
-    return getattr(fitted, "best_estimator_", fitted)
+        return chosen.fit(rows.X, rows.y, **rows.extra)
 
 
 def _units(rows: Rows) -> tuple[np.ndarray, np.ndarray]:

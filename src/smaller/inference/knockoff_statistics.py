@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GridSearchCV
 
-from ..models.adaptive import LaplaceRegressor
 from ..tuning.cross_validation import SMLRCV
+from ..tuning.laplace_cross_validation import LaplaceRegressorCV
 from .entry import Sample, entered, follower, has_path, is_unrelated
 
 POINTS = 250  # strengths of the path whose entries are compared
@@ -59,5 +58,4 @@ def tuned(estimator, n: int, d: int):
     """The usual estimator with its strength chosen by cross-validation on the columns and their knockoffs."""
     if is_classifier(estimator):
         return SMLRCV(standardize=True)
-    universal = np.sqrt(2 * n * np.log(d))
-    return GridSearchCV(LaplaceRegressor(), {"lam": universal * LASSO_STRENGTHS}, cv=5)
+    return LaplaceRegressorCV(np.sqrt(2 * n * np.log(max(d, 2))) * LASSO_STRENGTHS)

@@ -20,7 +20,6 @@ from sklearn.frozen import FrozenEstimator
 from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Precomputed, Standardized
 from ..decision import CostSensitive, PriorShift, Rejecting
 from ..decision.wrapper import Wrapper, thawed
-from ..inference.credible_sets import CredibleSets, CredibleSetsClassifier, CredibleSetsRegressor
 from ..models.adaptive import JeffreysClassifier
 from ..models.base import Estimator
 from ..models.classification import ClassificationModel
@@ -300,17 +299,6 @@ def _products(value, sizes: Sizes) -> bool:
     return value == sum(math.comb(p, i) for i in range(1, min(p, degree) + 1))
 
 
-def _sets(value, sizes: Sizes) -> bool:
-    return all(
-        features.ndim == 1 and features.dtype.kind in "iu" and 0 <= features.min() <= features.max() < sizes["inputs"]
-        for features in value
-    )
-
-
-def _one_for_each_set(value, sizes: Sizes) -> bool:
-    return value.shape == (len(sizes["fields"]["sets_"]),) and bool(np.isfinite(value).all())
-
-
 def _of_polynomial(rule: Rule) -> Callable[[Any, Sizes], bool]:
     """A rule for the parameters of a polynomial kernel, which other kernels do not use."""
     return lambda value, sizes: sizes["fields"]["kernel"] != "poly" or rule.holds(value, sizes)
@@ -348,6 +336,7 @@ ESTIMATOR = one_of("a model", lambda value: isinstance(value, BaseEstimator))
 MULTICLASS = one_of("'multinomial' or 'ovr'", lambda value: value in ("multinomial", "ovr"))
 SWITCH = one_of("True or False", lambda value: isinstance(value, (bool, np.bool_)))
 LABEL = one_of("a label", _is_label)
+NAMES = Rule(lambda sizes: f"the names of {sizes['inputs']} inputs", _names, needed=False)
 PLACES = numbers(("columns",), low=0, integers=True)
 KEPT_BY_VARIANCE = Rule(lambda _: "different columns of coef_, among them all that are not 0", _support_by_variance)
 
@@ -356,7 +345,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Estimator: {
         "basis": one_of(f"one of {', '.join(map(repr, BASES))}, or a basis", _basis_parameter),
         "n_features_in_": whole(1),
-        "feature_names_in_": Rule(lambda sizes: f"the names of {sizes['inputs']} inputs", _names, needed=False),
+        "feature_names_in_": NAMES,
         "classes_": CLASSES._replace(needed=False),
         "basis_": Rule(lambda sizes: f"a fitted basis of {sizes['inputs']} inputs", _fitted_basis),
         "coef_": Rule(_about_weights, _weights),
@@ -399,21 +388,6 @@ RULES: dict[type, dict[str, Rule]] = {
         "multiclass": MULTICLASS,
         "gates_": numbers(("inputs",), ("classes", "inputs"), low=0.0),
         "features_": one_of("positions of inputs", lambda value: value.dtype.kind in "iu" and value.ndim == 1),
-    },
-    CredibleSets: {
-        "n_features_in_": whole(1),
-        "feature_names_in_": Rule(lambda sizes: f"the names of {sizes['inputs']} inputs", _names, needed=False),
-        "inclusion_": numbers(("inputs",), low=0.0),
-        "support_": one_of("positions of features", lambda value: value.dtype.kind in "iu" and value.ndim == 1),
-        "sets_": Rule(lambda _: "a list of sets of features", _sets),
-        "purity_": Rule(lambda _: "a number for each set", _one_for_each_set),
-        "set_probability_": Rule(lambda _: "a number for each set", _one_for_each_set),
-    },
-    CredibleSetsRegressor: {"coef_": numbers(("inputs",)), "intercept_": real(), "noise_": real(0.0)},
-    CredibleSetsClassifier: {
-        "classes_": CLASSES,
-        "coef_": numbers(("scores", "inputs")),
-        "intercept_": numbers(("scores",)),
     },
     Wrapper: {
         "estimator": ESTIMATOR,

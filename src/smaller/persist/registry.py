@@ -13,7 +13,7 @@ from .. import basis
 from ..data.tables import Columns, TableTransformer
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.held_out import HeldOut
-from ..inference import CredibleSetsClassifier, CredibleSetsRegressor, PosteriorSample
+from ..inference import PosteriorSample
 from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
 from ..models.jcfo import JCFO
 from ..models.kernel_machines import JFSCL, LRVM
@@ -29,6 +29,7 @@ from ..tuning.cross_validation import SMLRCV
 from ..tuning.evidence_search import EvidenceSearch
 from ..tuning.laplace_cross_validation import LaplaceRegressorCV
 from ..tuning.path import Path
+from .feature_rules import SELECTORS
 from .preparations import PRIVATE
 
 FORMAT, VERSION = "smaller model", 1
@@ -50,7 +51,7 @@ ESTIMATORS = _by_name(
     *(LaplaceRegressor, LaplaceRegressorCV, JeffreysRegressor, JeffreysClassifier, RVMRegressor, RVMClassifier),
     *(TypeIRegressor, TypeIIRegressor, TypeIIClassifier),
     *(LRVM, JFSCL, JCFO),
-    *(CredibleSetsRegressor, CredibleSetsClassifier),
+    *SELECTORS,
     *(PriorShift, CostSensitive, Rejecting, FrozenEstimator),
     *(basis.Linear, basis.Polynomial, basis.Kernel, basis.Precomputed),
     *(basis.Standardized, basis.GatedKernel),
