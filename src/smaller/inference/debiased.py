@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.special import ndtri
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import check_random_state
 
-from ..errors import EmptyModelWarning, IntervalWarning, choose, warn
-from ..models.adaptive import LaplaceRegressor
-from ..models.multinomial import SMLR
+from ..errors import IntervalWarning, choose, warn
 from ..models.selector import input_names
 from .checked import Rows, checked_rows
-from .entry import Sample, has_path
-from .knockoff_statistics import tuned
+from .entry import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm
-from .one_step import Curvature, Estimates, curvature_at, one_step
+from .one_step import Estimates
 from .same_rows import through_pipeline
+from .weight_estimates import determined, likelihood_estimates, one_step_estimates, standardised_rows, total
 from .weight_table import WeightTable
 
 TRUSTED, LEAST = 8, 2  # samples for each weight: for intervals, and for estimates of any kind
 ROWS_OF_A_CLASS = 10
 MOST_WEIGHTS = 10_000  # the Hessian of more would take more than 0.8 GB
 CHOICES = ("auto", "anyway"), ("auto", "debiased", "multi-split")
+LIKELIHOOD, ONE_STEP = "likelihood", "one step"
 
 
 def debiased(
@@ -36,24 +32,31 @@ def debiased(
 ) -> WeightTable:  # fmt: skip
     """Intervals and p-values for the weights of an L1 model, every feature given all others.
 
-    The weights of an L1 fit are pulled towards 0 and have no standard errors. One step from the fit, along directions
-    in which each column differs from all others, takes the bias away (the de-sparsified lasso: Zhang & Zhang 2014, van
-    de Geer et al. 2014); several classes are contrasts with one of them. With n samples, p features and k = classes - 1
-    contrasts (1 for numbers) ::
+    The weights of an L1 fit are pulled towards 0 and have no standard errors. What can be said of the weights without
+    that pull depends on n samples, p features and k = classes - 1 contrasts with one class (1 for numbers) ::
 
-        n >= 8 p k            estimates, intervals and p-values
-        2 p k <= n < 8 p k    p-values of many splits; intervals of strong effects would cover too little, and are
-                              given with ``intervals="anyway"`` and a warning
+        n >= 8 p k            estimates, intervals and p-values by likelihood
+        2 p k <= n < 8 p k    p-values of many splits; estimates and intervals by one step, which cover strong effects
+                              too rarely, are given with ``intervals="anyway"`` and a warning
         n < 2 p k             p-values of many splits only
 
-    Many splits (Meinshausen, Meier & Buehlmann 2009): one half of the samples chooses features, maximum likelihood on
+    *By likelihood*: for numbers least squares with Student's t; for classes maximum likelihood less its first-order
+    bias (Firth 1993), as maximum likelihood itself pulls weights away from 0. The strength of the model plays no part.
+
+    *One step* from the L1 fit, along directions in which each column differs from all others, takes most of the pull
+    away (the de-sparsified lasso: Zhang & Zhang 2014, van de Geer et al. 2014).
+
+    *Many splits* (Meinshausen, Meier & Buehlmann 2009): one half of the samples chooses features, maximum likelihood on
     the other half tests them, fifty times. It assumes that the choosing half finds every true feature.
+
+    Where a column is a sum of multiples of others, single weights are not determined: then there are no intervals,
+    whatever the number of samples.
 
     Parameters
     ----------
     model : SMLR, SMLRCV, SBMLR, LaplaceRegressor, a Pipeline that ends in one of them, or None
-        Fitted on these samples, or not fitted: then a copy is. None is ``SMLRCV(standardize=True)`` for labels, and
-        `LaplaceRegressor` with its strength chosen by cross-validation for numbers (y with fractions): simulations are
+        Fitted on these samples, or not fitted: then a copy is, where one step starts from it. None is
+        ``SMLRCV(standardize=True)`` for labels and `LaplaceRegressorCV` for numbers (y with fractions): simulations are
         of these.
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Independent samples.
@@ -69,8 +72,8 @@ def debiased(
     reference : label, default=None
         The class that the others are compared with: the last of several, the first of two.
     penalty : float, default=0.1
-        Of the lassos that find the directions, as a multiple of ``sqrt(2 log(p k))`` standard deviations. Theory has
-        0.5 to 1, at which intervals of strong effects covered far too little in simulations.
+        Of the lassos that find the directions of one step, as a multiple of ``sqrt(2 log(p k))`` standard deviations.
+        Theory has 0.5 to 1, at which intervals of strong effects covered far too little in simulations.
     n_splits : int, default=50
     sample_weight, offset : array-like, optional
         As in the model's fit. A weight of 2 counts like the same sample given twice.
@@ -101,7 +104,11 @@ def debiased(
     rows = _checked(model, X, y, {"sample_weight": sample_weight, "offset": offset})
     classes = _ordered_classes(rows, reference)
     gate = _gate(rows, classes, intervals, p_values)
-    estimates = _estimates(model, rows, classes, penalty) if gate.estimates else None
+    estimates = None
+    if gate.estimates == LIKELIHOOD:
+        estimates = likelihood_estimates(rows, classes)
+    elif gate.estimates == ONE_STEP:
+        estimates = one_step_estimates(model, rows, classes, penalty)
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     p, note = _tests(rows, gate, estimates, n_splits, rng, n_jobs)
     if gate.warning:
@@ -115,7 +122,7 @@ class Gate(NamedTuple):
     """What so many samples for each weight allow."""
 
     method: str
-    estimates: bool  # whether the one-step estimates are needed
+    estimates: str  # how the weights are estimated; empty where they are not needed
     intervals: bool
     reason: str
     warning: str = ""
@@ -156,8 +163,6 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."
         )
-    if getattr(model, "groups", None) is not None:
-        raise ValueError("debiased tests single columns; give a model without groups of columns.")
     rows = checked_rows(_Asked(model), X, y, None, fit_params, ensure_min_features=1, ensure_min_samples=10)
     if not rows.X.shape[1]:
         raise ValueError("Every column of X is constant: there is nothing to test.")
@@ -188,25 +193,29 @@ def _ordered_classes(rows: Rows, reference) -> np.ndarray:
 
 def _gate(rows: Rows, classes: np.ndarray, intervals: str, p_values: str) -> Gate:
     """Which method, by the number of samples for each weight."""
-    n, p, k = _total(rows), rows.X.shape[1], max(len(classes) - 1, 1)
+    n, p, k = total(rows), rows.X.shape[1], max(len(classes) - 1, 1)
     share = f"{n:g} samples for {p * k} weights ({p} features{f' and {k} contrasts' if k > 1 else ''})"
     if p_values == "multi-split" and intervals == "auto":
-        return Gate("multi-split", False, False, f"There are {share}.")
-    if n >= TRUSTED * p * k:
-        _refuse_large(p * k)
-        method = "debiased" if p_values == "auto" else p_values
-        return Gate(method, True, True, f"There are {share}, at least {TRUSTED} for each: intervals can be trusted.")
+        return Gate("multi-split", "", False, f"There are {share}.")
     if n < LEAST * p * k and (intervals == "anyway" or p_values == "debiased"):
         raise ValueError(
             f"Estimates and intervals need at least {LEAST} samples for each weight, and {TRUSTED} to be trusted; "
             f"there are {share}. Give p_values='multi-split' and intervals='auto', fewer columns, or more samples."
         )
     why = f"There are {share}, fewer than {TRUSTED} for each: intervals of strong effects would cover too little"
-    method = "multi-split" if p_values == "auto" else p_values
-    if intervals == "anyway":
+    if n >= TRUSTED * p * k:
         _refuse_large(p * k)
-        return Gate(method, True, True, f"{why}, and are given because intervals='anyway'.", f"{why}.")
-    return Gate(method, method == "debiased", False, f"{why}, so that none are given.")
+        if determined(rows):
+            method = "debiased" if p_values == "auto" else p_values
+            said = f"There are {share}, at least {TRUSTED} for each: intervals can be trusted."
+            return Gate(method, LIKELIHOOD, True, said)
+        why = "Some columns are sums of multiples of others, as all categories of a text are: single weights are not fixed"
+    method = "multi-split" if p_values == "auto" else p_values
+    if intervals == "anyway" or method == "debiased":
+        _refuse_large(p * k)
+    if intervals == "anyway":
+        return Gate(method, ONE_STEP, True, f"{why}; intervals are given because intervals='anyway'.", f"{why}.")
+    return Gate(method, ONE_STEP if method == "debiased" else "", False, f"{why}, so that no intervals are given.")
 
 
 def _refuse_large(weights: int) -> None:
@@ -217,103 +226,6 @@ def _refuse_large(weights: int) -> None:
         )
 
 
-def _total(rows: Rows) -> float:
-    return float(rows.extra["sample_weight"].sum()) if "sample_weight" in rows.extra else float(len(rows.y))
-
-
-# -- estimates
-
-
-def _estimates(model, rows: Rows, classes: np.ndarray, penalty: float) -> Estimates:
-    """One-step estimates of the weights in units of the data, (d, k)."""
-    fitted = _fitted(model, rows)
-    mean, scale = _units(rows)
-    sample = _standardised(rows, mean, scale)
-    coef = fitted.coef_.toarray() if sparse.issparse(fitted.coef_) else fitted.coef_
-    coef, intercept = np.atleast_2d(coef), np.atleast_1d(fitted.intercept_)
-    coef, intercept = coef * scale, intercept + coef @ mean
-    if len(classes):
-        at, noise = _class_curvature(rows, sample, classes, coef, intercept), 1.0
-    else:
-        at, noise = _number_curvature(rows, sample, coef, intercept)
-    found = one_step(at, penalty)
-    return Estimates(found.weights / scale[:, None], noise * found.covariance / (scale**2)[:, None, None])
-
-
-def _fitted(model, rows: Rows) -> Any:
-    """The model if it was fitted on all of these columns, else a fit of its copy."""
-    if model is not None and hasattr(model, "coef_") and model.coef_.shape[-1] == rows.X.shape[1] == len(rows.unit):
-        return model
-    chosen = tuned(rows.estimator, *rows.X.shape) if model is None else clone(rows.estimator)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyModelWarning)  # no weight is a fine start
-        return chosen.fit(rows.X, rows.y, **rows.extra)
-
-
-def _units(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted means (0 for sparse X, or without an intercept) and deviations of the columns."""
-    weight = rows.extra.get("sample_weight", np.ones(len(rows.y)))
-    weight = weight / weight.sum()
-    centred = rows.estimator.fit_intercept and not sparse.issparse(rows.X)
-    mean = weight @ rows.X if rows.estimator.fit_intercept else np.zeros(rows.X.shape[1])
-    square = weight @ (rows.X.multiply(rows.X) if sparse.issparse(rows.X) else np.square(rows.X - mean))
-    variance = square - mean**2 if sparse.issparse(rows.X) else square
-    return mean if centred else np.zeros(len(mean)), np.sqrt(variance)
-
-
-def _standardised(rows: Rows, mean: np.ndarray, scale: np.ndarray) -> Sample:
-    if sparse.issparse(rows.X):
-        return sparse.csr_array(rows.X.astype(np.float64) * (1 / scale)), rows.y, rows.extra
-    return (np.asarray(rows.X, dtype=np.float64) - mean) / scale, rows.y, rows.extra
-
-
-def _class_curvature(rows: Rows, sample: Sample, classes, coef: np.ndarray, intercept: np.ndarray) -> Curvature:
-    """Of the contrasts with the reference class, the last."""
-    X, y, extra = sample
-    known, k = np.unique(y), len(classes) - 1
-    places = np.searchsorted(known, classes)
-    codes = np.argsort(places)[np.searchsorted(known, y)]
-    if len(coef) == 1:  # log odds of the second class
-        coef, intercept = np.vstack([-coef / 2, coef / 2]), np.append(-intercept / 2, intercept / 2)
-    W, b = coef[places], intercept[places]
-    if k == 1:
-        codes = 1 - codes  # the objective has log odds of the second class, and the reference is the last of `classes`
-    if "offset" in extra and np.ndim(extra["offset"]) == 2:
-        extra = {**extra, "offset": extra["offset"][:, places[::-1] if k == 1 else places]}
-    elif "offset" in extra and places[0] == 0:
-        extra = {**extra, "offset": -extra["offset"]}
-    model = SMLR(0.0, parametrization="reference", fit_intercept=rows.estimator.fit_intercept)
-    if _total(rows) >= TRUSTED * X.shape[1] * k:
-        _refuse_separable(model, (X, codes, extra))
-    return curvature_at(model, (X, codes, extra), (W[:k] - W[k]).T, b[:k] - b[k])
-
-
-def _refuse_separable(model: SMLR, sample: Sample) -> None:
-    X, y, extra = sample
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        separable = clone(model).fit(X, y, **extra).status_ == "separable"
-    if separable:
-        raise ValueError(
-            "The columns separate the classes exactly, so that the weights have no finite values and no intervals; "
-            "give fewer columns, or p_values='multi-split', which needs no estimates of all weights at once."
-        )
-
-
-def _number_curvature(rows: Rows, sample: Sample, coef: np.ndarray, intercept: np.ndarray) -> tuple[Curvature, float]:
-    """That of half the squared residuals, and the noise ``RSS / (n - kept columns - 1)`` (Reid et al. 2016)."""
-    X, y, extra = sample
-    weight = extra.get("sample_weight", np.ones(len(y)))
-    known = y - np.reshape(extra["offset"], -1) if "offset" in extra else y
-    residual = known - X @ coef[0] - intercept[0]
-    free = weight.sum() - np.count_nonzero(coef) - int(rows.estimator.fit_intercept)
-    noise = float(weight @ residual**2) / max(free, 1.0)
-    if not noise > 0:
-        raise ValueError("The columns fit y exactly: without noise there are no intervals and nothing to test.")
-    model = LaplaceRegressor(1.0, noise=1.0, standardize=False, fit_intercept=rows.estimator.fit_intercept)
-    return curvature_at(model, sample, coef.T, intercept), noise
-
-
 # -- tests and the table
 
 
@@ -321,8 +233,7 @@ def _tests(rows: Rows, gate: Gate, estimates, n_splits: int, rng, n_jobs) -> tup
     """p-values of the columns kept, and what is to be said of the splits."""
     if gate.method == "debiased":
         return estimates.wald(), ""
-    mean, scale = _units(rows)
-    found = split_tests(rows._replace(X=_standardised(rows, mean, scale)[0]), n_splits, rng, n_jobs)
+    found = split_tests(rows._replace(X=standardised_rows(rows)[0][0]), n_splits, rng, n_jobs)
     note = f" p-values come from {n_splits} splits, which assume that the choosing half finds every true feature."
     if found.failed:
         note += f" On {found.failed} of them the chosen features separate the classes, which counts as p = 1."
@@ -346,11 +257,11 @@ def _table(rows: Rows, classes, names, p, estimates, level: float, gate: Gate, r
     numbers: dict[str, Any] = dict.fromkeys(("estimate", "standard_error", "lower", "upper"))
     if estimates is not None:
         error = np.sqrt(np.diagonal(estimates.covariance, axis1=1, axis2=2))
-        reach = float(ndtri((1 + level) / 2)) * error
+        reach = estimates.reach(level)
         found = estimates.weights, error, estimates.weights - reach, estimates.weights + reach
         numbers = {
             name: np.where(own, values.T[:, rows.unit], np.nan) for name, values in zip(numbers, found, strict=True)
         }
     contrasts = [f"{label} against {classes[-1]}" for label in classes[:-1]] or ["target"]
-    columns |= {**numbers, "level": float(level), "method": gate.method, "n_samples": _total(rows)}
+    columns |= {**numbers, "level": float(level), "method": gate.method, "n_samples": total(rows)}
     return WeightTable(names, contrasts, **columns, n_distinct=len(p), reason=reason, copies=rows.copies())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.stats import chi2, t
 
 from ..design import as_design
 from ..likelihoods import Gaussian
@@ -32,11 +32,22 @@ class Estimates(NamedTuple):
 
     weights: np.ndarray  # (d, k)
     covariance: np.ndarray  # (d, k, k)
+    free: float = np.inf  # degrees of freedom of the noise in the covariance; infinite where the noise is known
 
     def wald(self) -> np.ndarray:
-        """p-values of the tests that all k weights of a column are 0, (d,): chi-squared with k degrees of freedom."""
-        solved = np.linalg.solve(self.covariance, self.weights[:, :, None])[:, :, 0]
-        return chi2.sf((self.weights * solved).sum(axis=1), self.weights.shape[1])
+        """p-values of the tests that all k weights of a column are 0, (d,): Student's t, or chi-squared for k > 1."""
+        k = self.weights.shape[1]
+        if k > 1:
+            solved = np.linalg.solve(self.covariance, self.weights[:, :, None])[:, :, 0]
+            return chi2.sf((self.weights * solved).sum(axis=1), k)
+        with np.errstate(divide="ignore", invalid="ignore"):  # without noise a weight of 0 has the variance 0
+            ratio = np.abs(self.weights[:, 0]) / np.sqrt(self.covariance[:, 0, 0])
+        return 2 * t.sf(np.nan_to_num(ratio, nan=0.0, posinf=np.inf), self.free)
+
+    def reach(self, level: float) -> np.ndarray:
+        """Half the lengths of the intervals of each weight, (d, k)."""
+        error = np.sqrt(np.diagonal(self.covariance, axis1=1, axis2=2))
+        return float(t.ppf((1 + level) / 2, self.free)) * error
 
 
 def curvature_at(model, sample, weights: np.ndarray, intercept: np.ndarray) -> Curvature:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ..inference import Knockoffs, StabilitySelection
 from ..inference.credible_sets import CredibleSets, CredibleSetsClassifier, CredibleSetsRegressor
+from ..inference.false_bounds import BOUNDS
 from .meaning import CLASSES, ESTIMATOR, NAMES, RULES, Rule, Sizes, numbers, one_of, real, whole
 
 
@@ -57,7 +58,9 @@ SELECTED = {"n_features_in_": whole(1), "feature_names_in_": NAMES, "support_": 
 RULES.update(
     {
         StabilitySelection: {
+            "bound": one_of(f"one of {', '.join(map(repr, BOUNDS))}", lambda value: value in BOUNDS),
             **SELECTED,
+            "group_support_": one_of("None, or labels of groups", lambda value: value is None or value.ndim == 1),
             "frequencies_": Rule(lambda sizes: f"a share for each of {sizes['inputs']} features", _frequencies),
             "expected_false_": real(0.0),
             "n_selected_": whole(1),
@@ -70,6 +73,7 @@ RULES.update(
             "row_marks_": MARKS,
         },
         Knockoffs: {
+            "fdr": real(0.0, above=True),
             **SELECTED,
             "statistics_": Rule(lambda sizes: f"rows of {sizes['inputs']} finite numbers", _statistics),
             "thresholds_": Rule(lambda _: "a positive number for each row of statistics_", _thresholds),
