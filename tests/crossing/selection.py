@@ -27,7 +27,7 @@ def _distinct(model, row, data):
 
 
 def bound(kind, p, q, tau, B):
-    """Shah & Samworth (2013), theorems 1 and 2; None of the r-concave one, which has no closed form."""
+    """Shah & Samworth (2013) without assumptions and under unimodality; None for r-concave, without a closed form."""
     if kind == "r-concave":
         return None
     if kind != "unimodal":

@@ -27,7 +27,7 @@ from .terminal import grid, say, working
 
 LISTED = 30  # features shown
 
-Listed = tuple[dict, np.ndarray, str]  # columns of the list, a number for its order, and what to say
+Listed = tuple[dict, np.ndarray, list[str]]  # columns of the list, a number for its order, and lines to say
 
 
 @app.command(name="select")
@@ -105,7 +105,7 @@ def _by_tests(
     chosen = np.isin(np.arange(len(found.names)), found.significant())
     columns: dict[str, Any] = {"feature": table.columns.inputs, "p_value": found.p_value, "p_holm": found.p_holm}
     columns |= _interval_columns(found)
-    return {**columns, "selected": chosen}, found.p_value, found.sentence()
+    return {**columns, "selected": chosen}, found.p_value, found.sentences()
 
 
 METHODS: dict[str, Callable[..., Listed]] = {
@@ -130,19 +130,22 @@ def _interval_columns(found: WeightTable) -> dict[str, Any]:
 
 
 def _listed(selector, word: str, values: np.ndarray, table: Table) -> Listed:
-    """The columns of the list, the order to show it in, and what to say."""
+    """The columns of the list, the order to show it in, and what to say: the result, and what is behind it."""
     columns = {"feature": table.columns.inputs, word: values, "selected": selector.get_support()}
-    return columns, -np.nan_to_num(values, nan=-1.0), selector.sentence()
+    short = selector.sentence(short=True)
+    return columns, -np.nan_to_num(values, nan=-1.0), [short, selector.sentence().removeprefix(short).strip()]
 
 
 def _show(found: Listed) -> None:
-    columns, rank, sentence = found
+    columns, rank, lines = found
     chosen = columns["selected"]
     order = np.lexsort((np.arange(len(rank)), rank, ~chosen))[: max(LISTED, int(chosen.sum()))]
+    order = order[chosen[order] | (rank[order] != 0)]  # a feature that no half-sample selected is not worth a line
     texts = [name for name in columns if name != "selected"]
     rows = [[*(_cell(columns[name][j]) for name in texts), "selected" if chosen[j] else ""] for j in order]
     grid([*texts, ""], rows)
-    say(sentence)
+    for line in lines:
+        say(line)
 
 
 def _cell(value) -> str:

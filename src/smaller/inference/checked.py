@@ -61,6 +61,8 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
         kept = np.flatnonzero(extra["sample_weight"])
         X, y, groups = X[kept], y[kept], None if groups is None else groups[kept]
         extra = {name: values[kept] for name, values in extra.items()}
+    if is_classifier(estimator) and (y == y[0]).all():
+        raise ValueError(f"y must have at least two classes; got one class only: {y[0]}.")
     labels = getattr(estimator, "groups", None)
     if labels is not None and not isinstance(labels, str):
         return _grouped(X, y, extra, groups, estimator, marks, np.asarray(labels))

@@ -128,8 +128,8 @@ class Gate(NamedTuple):
     warning: str = ""
 
 
-class _Asked(BaseEstimator):
-    """Carries the model through the checks that selectors share."""
+class Debiased(BaseEstimator):
+    """Carries the model through the checks that selectors share; scikit-learn's messages name this class."""
 
     def __init__(self, estimator=None):
         self.estimator = estimator
@@ -163,14 +163,12 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."
         )
-    rows = checked_rows(_Asked(model), X, y, None, fit_params, ensure_min_features=1, ensure_min_samples=10)
+    rows = checked_rows(Debiased(model), X, y, None, fit_params, ensure_min_features=1, ensure_min_samples=10)
     if not rows.X.shape[1]:
         raise ValueError("Every column of X is constant: there is nothing to test.")
     if not is_classifier(rows.estimator):
         return rows
     labels, counts = np.unique(rows.y, return_counts=True)
-    if len(labels) < 2:
-        raise ValueError(f"y must have at least two classes; got one class only: {labels[0]}.")
     if counts.min() < ROWS_OF_A_CLASS:
         raise ValueError(
             f"debiased needs at least {ROWS_OF_A_CLASS} samples of each class; class {labels[counts.argmin()]} has "

@@ -72,5 +72,6 @@ def _refuse_few(counts: np.ndarray, what: str, by_class: bool) -> None:
         raise ValueError(f"Halving needs at least {LEAST} {what}; got {name} = {least}. Give more of them.")
     raise ValueError(
         f"Halving needs at least {LEAST} {what} of each class; a class has {name} = {least}. Leave that class out, or "
-        "join it to another; if y has numbers instead of labels, use LaplaceRegressor() as the estimator."
+        "join it to another; if y has numbers instead of labels, use LaplaceRegressor() as the estimator (in the "
+        "command: --task regression)."
     )

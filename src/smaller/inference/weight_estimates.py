@@ -139,5 +139,6 @@ def _refuse_separable(rows: Rows, sample: Sample) -> None:
     if separable:
         raise ValueError(
             "The columns separate the classes exactly, so that the weights have no finite values and no intervals; "
-            "give fewer columns, or p_values='multi-split', which needs no estimates of all weights at once."
+            "give fewer columns, or p_values='multi-split' (in the command: --method splits), which needs no estimates "
+            "of all weights at once."
         )

@@ -93,15 +93,19 @@ class WeightTable:
 
     def sentence(self) -> str:
         """What was found and what is known about it, in plain words."""
+        return " ".join(self.sentences())
+
+    def sentences(self) -> list[str]:
+        """The parts of :meth:`sentence`: what was found, and why this method was used."""
         found = len(self.significant())
-        parts = [
-            f"{found} of {self.n_distinct} features have a weight that is not 0: that any of them is false has a "
-            "probability of at most 5 % (Holm).",
+        if not found:
+            return [f"Of {self.n_distinct} features none has a weight that is proved not to be 0. {NOTHING}", self.reason]
+        have, them = ("features have", "any of them") if found > 1 else ("feature has", "it")
+        return [
+            f"{found} of {self.n_distinct} {have} a weight that is not 0: that {them} is false has a probability of at "
+            "most 5 % (Holm).",
             self.reason,
         ]
-        if not found:
-            parts.append(NOTHING)
-        return " ".join(parts)
 
     def __str__(self) -> str:
         order = np.argsort(self.p_value, kind="stable")[:SHOWN]

@@ -1,0 +1,1 @@
+"""Which features, with what error: comparisons with peer packages, and words of texts."""
