@@ -11,6 +11,7 @@ from . import judges
 from .group_judges import GroupedSoftmax
 from .samples import at_home
 from .selection import knockoffs, stability
+from .weight_tables import debiased
 
 
 def _dense(values):
@@ -401,6 +402,6 @@ def dual_space(model, row, data, given):
 
 FAMILIES = (
     softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance, dual_space,
-    stability, knockoffs,
+    stability, knockoffs, debiased,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}

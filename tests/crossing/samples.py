@@ -19,6 +19,7 @@ OPTIONS = {
     "separable",
     "unit",
     "targets",
+    "together",
 }
 SHAPES = {"tall": (70, 5), "wide": (24, 40), "tiny": (6, 2)}
 # Without NumPy 2 array-api-strict cannot move arrays between its devices.

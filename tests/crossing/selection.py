@@ -26,6 +26,17 @@ def _distinct(model, row, data):
     return leaders, copies, told
 
 
+def _groups(model, labels):
+    """Complaints about groups of columns as features: all columns of a group go together, and groups are counted."""
+    known, leaders = np.unique(labels, return_index=True)
+    members = [np.flatnonzero(labels == label).tolist() for label in known]
+    kept = [label for label, each in zip(known, members, strict=True) if np.isin(each, model.support_).all()]
+    told = [] if model.n_distinct_ == len(known) else [f"n_distinct_ is {model.n_distinct_}, not {len(known)}"]
+    if kept != model.group_support_.tolist():
+        told.append(f"group_support_ is {model.group_support_.tolist()}, not {kept}")
+    return leaders.tolist(), members, told
+
+
 def bound(kind, p, q, tau, B):
     """Shah & Samworth (2013) without assumptions and under unimodality; None for r-concave, without a closed form."""
     if kind == "r-concave":
@@ -37,7 +48,9 @@ def bound(kind, p, q, tau, B):
 
 def stability(model, row, data, given):
     """StabilitySelection: frequencies, threshold, support and bound."""
-    leaders, copies, told = _distinct(model, row, data)
+    grouped = row["estimator"] == "groups"
+    found = _groups(model, given["estimator"].groups) if grouped else _distinct(model, row, data)
+    leaders, copies, told = found
     B, entered = given["n_pairs"], model.entries_.toarray() > 0
     tau = np.ceil(2 * B * given["threshold"] - SLACK) / (2 * B)
     if not np.array_equal(model.frequencies_, entered.mean(axis=0)) or len(entered) != 2 * B:
@@ -47,7 +60,7 @@ def stability(model, row, data, given):
     if (entered[:, leaders].sum(axis=1) > given["n_selected"]).any() and row["estimator"] == "weights":
         told.append("more features than n_selected on a half")
     if any(np.ptp(model.frequencies_[each]) for each in copies):
-        told.append("copies have different frequencies")
+        told.append("copies, or columns of a group, have different frequencies")
     if abs(model.threshold_ - tau) > SLACK or model.n_selected_ != given["n_selected"]:
         told.append(f"threshold_ is {model.threshold_}, not {tau}, or n_selected_ {model.n_selected_}")
     if not np.array_equal(model.support_, np.flatnonzero(model.frequencies_ >= tau - SLACK)):

@@ -340,6 +340,8 @@ TABLES = [
         {
             **LABELLED,
             **SELECTED,
+            "estimator": [*SELECTED["estimator"], "groups"],  # of columns, which are then the features
+            "together": [False, True],  # samples in groups that are halved whole
             "n_selected": [1, 2],
             "threshold": [0.6, 0.75, 0.9],
             "bound": ["unimodal", "worst-case", "r-concave", "meinshausen-buehlmann"],
@@ -347,6 +349,7 @@ TABLES = [
         },
         "stability",
         fixed={"n_pairs": 3, "max_false": None},
+        refused=lambda row: row["estimator"] == "groups" and row["classes"] == 0,  # LaplaceRegressor has no groups
     ),
     Table(
         "Knockoffs",
@@ -366,5 +369,19 @@ TABLES = [
             lambda row: row["statistic"] == "entry" and row["estimator"] == "weights",  # which has no path
             lambda row: row["n_copies"] > 1 and not row["plus"],
         ),
+    ),
+    Table(
+        "debiased",
+        {
+            **LABELLED,
+            **SELECTED,
+            "estimator": ["none", "path"],
+            "level": [0.5, 0.95],
+            "intervals": ["auto", "anyway"],
+            "p_values": ["auto", "debiased", "multi-split"],
+            "random_state": [0, 1],
+        },
+        "debiased",
+        fixed={"n_splits": 20},
     ),
 ]

@@ -8,6 +8,7 @@ import smaller
 from smaller.errors import (
     ConvergenceWarning,
     EmptyModelWarning,
+    IntervalWarning,
     OutsideWarning,
     SmallClassWarning,
     UnidentifiedNoiseWarning,
@@ -18,7 +19,10 @@ from .claims import CLAIMS
 
 # Warnings that are part of an honest answer.
 # OutsideWarning: rows of weight 0 take no part in the fit and may lie far from those that do.
-HONEST = (ConvergenceWarning, EmptyModelWarning, UnidentifiedNoiseWarning, SmallClassWarning, OutsideWarning)
+HONEST = (
+    *(ConvergenceWarning, EmptyModelWarning, IntervalWarning, OutsideWarning, SmallClassWarning),
+    UnidentifiedNoiseWarning,
+)
 
 # Refusals that the documentation states, each a sentence with its remedy.
 DOCUMENTED = (
@@ -30,8 +34,13 @@ DOCUMENTED = (
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
     "Halving needs at least",
+    "groups could not be divided into two halves that both have all",
     "chooses between at least 2 columns that vary and differ",
     "bound says nothing about n_selected=",
+    "samples of each class; class ",
+    "separate the classes exactly, so that the weights have no finite values",
+    "Estimates and intervals need at least 2 samples for each weight",
+    "offset decides the class of nearly every sample",
 )
 # Models that select features of X by fits of an estimator, which labels or numbers call for.
 SELECTORS = {
@@ -69,7 +78,7 @@ def parameters(table, row, data):
     if "penalty_factor" in given:
         given["penalty_factor"] = _penalty_factor(row, data)
     if "estimator" in given:
-        given["estimator"] = SELECTORS[row["estimator"]][0 if row["classes"] else 1]
+        given["estimator"] = _selector(row, data)
     if "groups" in given:
         given.update(_groups(row, data))
     if row.get("solver") in table.limits:
@@ -83,7 +92,12 @@ def fit(table, row, data, given, seed):
         return smaller.path(data.X, data.y, sample_weight=data.weight, offset=data.offset, **given)
     if hasattr(smaller.inference, table.model):
         known = {"sample_weight": data.weight, "offset": data.offset}
+        if row.get("together"):
+            known["groups"] = np.arange(len(data.y)) // 3
         known = {name: value for name, value in known.items() if value is not None}
+        if table.model == "debiased":
+            options = {name: value for name, value in given.items() if name != "estimator"}
+            return smaller.inference.debiased(given["estimator"], data.X, data.y, **options, **known)
         return getattr(smaller.inference, table.model)(**given).fit(data.X, data.y, **known)
     model = getattr(smaller, table.model)(**given)
     if row.get("warm_start"):
@@ -91,6 +105,13 @@ def fit(table, row, data, given, seed):
         if other.X.shape == data.X.shape:
             model.fit(other.X, other.y, other.weight, other.offset)
     return model.fit(data.X, data.y, data.weight, data.offset)
+
+
+def _selector(row, data):
+    """The estimator of a selector; with groups, pairs of columns are the features."""
+    if row["estimator"] == "groups":
+        return smaller.SMLR(standardize=True, groups=np.arange(data.plain.shape[1]) // 2)
+    return SELECTORS[row["estimator"]][0 if row["classes"] else 1]
 
 
 def _class_weight(kind, data):

@@ -17,6 +17,8 @@ from .one_step import Estimates, curvature_at
 TOLERANCE = 1e-14  # nats: half the squared distance to the optimum, in standard errors
 STEPS, HALVINGS = 100, 30
 BLOCK = 64  # columns that are multiplied with the covariance at a time
+TURNED = 0.5  # of the slope at the start of a step: its turned slope at the end may be so large
+UNDECIDED = 1e-12  # curvature for each sample: with less, rounding errors are larger than what the samples say
 DECREASE, ROUNDING = 1e-4, 1e-13  # of the objective: the share of what a step promises, and what rounding may add
 
 
@@ -39,12 +41,18 @@ def bias_reduced(sample: Sample, fit_intercept: bool) -> Estimates:
         -log p(Y | W) - log|H(W)| / 2,     H the Hessian of the first term,
 
     and the covariance H^-1 there. The second term, the logarithm of Jeffreys' prior, takes away the bias of order 1 / n
-    of maximum likelihood (Firth 1993), which pulls weights away from 0: by 10 to 30 % at 8 samples for each weight.
+    of maximum likelihood (Firth 1993), which pulls weights away from 0.
     """
     X, y, extra = sample
     model = SMLR(0.0, parametrization="reference", fit_intercept=fit_intercept)
     objective = problem_of(model, X, y, **extra).objective
-    point = _evaluated(objective, objective.start())
+    try:
+        point = _evaluated(objective, objective.start())
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give a "
+            "smaller offset."
+        ) from None
     for _ in range(STEPS):
         step = point.step()
         promised = float((step * point.pull).sum())
@@ -64,7 +72,10 @@ def bias_reduced(sample: Sample, fit_intercept: bool) -> Estimates:
 def _evaluated(objective: Any, W: np.ndarray) -> Point:
     (m, k), s = W.shape, objective.s[:, None]
     P, U, loss = objective.likelihood.fit(objective.scores(W), objective.Y, objective.s)
-    factor = cho_factor(objective.hessian_on(P, np.ones(W.shape, dtype=bool)), lower=True)
+    H = objective.hessian_on(P, np.ones(W.shape, dtype=bool))
+    if not np.diagonal(H).min() > UNDECIDED * objective.total:
+        raise np.linalg.LinAlgError("All probabilities are 0 or 1.")
+    factor = cho_factor(H, lower=True)
     inverse = cho_solve(factor, np.eye(m * k)).reshape(k, m, k, m)
     value = loss - float(np.log(np.diagonal(factor[0])).sum())
     pull = objective.design.pull(s * (0.5 * _third_derivatives(P, _score_covariances(objective.design, inverse)) - U))
@@ -72,17 +83,22 @@ def _evaluated(objective: Any, W: np.ndarray) -> Point:
 
 
 def _searched(objective: Any, point: Point, step: np.ndarray, promised: float) -> Point:
-    """The first of the points at 1, 1/2, 1/4, ... of the step that is low enough."""
+    """A point along the step that is low enough, and not far beyond the lowest (there the slope has turned).
+
+    Where few samples carry most of the weight, full steps would jump to and fro over the optimum for ever.
+    """
     size = 1.0
     for _ in range(HALVINGS):
         try:
             found = _evaluated(objective, point.weights + size * step)
         except np.linalg.LinAlgError:  # probabilities of 0 and 1 leave no curvature
-            found = None
+            size /= 2
+            continue
+        beyond = -float((step * found.pull).sum()) / promised
         allowed = point.value - DECREASE * size * promised + ROUNDING * abs(point.value)
-        if found is not None and found.value <= allowed:
+        if found.value <= allowed and beyond <= TURNED:
             return found
-        size /= 2
+        size *= max(1 / (1 + beyond), 0.1) if beyond > 0 else 0.5
     return point
 
 

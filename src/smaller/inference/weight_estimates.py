@@ -73,8 +73,9 @@ def standardised_rows(rows: Rows) -> tuple[Sample, np.ndarray, np.ndarray]:
     weight = weight / weight.sum()
     mean = weight @ X if rows.estimator.fit_intercept else np.zeros(X.shape[1])
     if sparse.issparse(X):
+        X = sparse.csr_array(X, dtype=np.float64)
         scale = np.sqrt(weight @ X.multiply(X) - mean**2)
-        Z: Any = sparse.csr_array(X.astype(np.float64) * (1 / scale))
+        Z: Any = sparse.csr_array(X * (1 / scale))
         return (Z, rows.y, rows.extra), np.zeros(len(mean)), scale
     scale = np.sqrt(weight @ np.square(X - mean))
     return ((np.asarray(X, dtype=np.float64) - mean) / scale, rows.y, rows.extra), mean, scale
