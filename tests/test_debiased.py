@@ -134,7 +134,8 @@ def test_maximum_likelihood_has_the_covariance_of_least_squares():
 def test_saturated_models_have_the_estimates_of_half_a_sample_more_in_each_cell():
     """Jeffreys' prior of a multinomial distribution is a Dirichlet distribution of 1/2 (Firth 1993, binomial case)."""
     counts = np.array([[3, 7, 11], [20, 5, 2]])  # of three classes, in two groups of samples
-    X, y = np.repeat([[0.0], [1.0]], counts.sum(axis=1), axis=0), np.concatenate([np.repeat(range(3), c) for c in counts])
+    X = np.repeat([[0.0], [1.0]], counts.sum(axis=1), axis=0)
+    y = np.concatenate([np.repeat(range(3), row) for row in counts])
     odds = np.log((counts + 0.5)[:, :2] / (counts + 0.5)[:, 2:])
     found = bias_reduced((X, y, {}), True)
     assert_allclose(found.weights[0], odds[1] - odds[0], atol=1e-7)

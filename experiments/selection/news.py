@@ -32,8 +32,8 @@ def main():
     began, clock = time.process_time(), time.perf_counter()
     model = StabilitySelection(SMLR(), n_selected=options.selected, max_false=1.0, random_state=0).fit(X, y)
     print(f"{X.shape[0]} texts, {X.shape[1]} words: {time.process_time() - began:.0f} processor seconds, ", end="")
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-    print(f"{time.perf_counter() - clock:.0f} s, {memory:.2f} GB; {(model.frequencies_ == 1).sum()} words in all halves")
+    memory, always = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, (model.frequencies_ == 1).sum()
+    print(f"{time.perf_counter() - clock:.0f} s, {memory:.2f} GB; {always} words in all halves")
     print(model.sentence())
     groups = np.unique(y)
     use = np.array([np.asarray(X[y == group][:, model.support_].mean(axis=0)).ravel() for group in groups])

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from smaller import LaplaceRegressorCV, SMLRCV
+from smaller import SMLRCV, LaplaceRegressorCV
 from smaller.inference import Knockoffs, StabilitySelection, debiased
 
 FDR = 0.2

@@ -1,4 +1,4 @@
-"""What debiased claims: estimates and errors by NumPy's own fits, intervals and adjusted p-values by their definitions."""
+"""What debiased claims: estimates and errors by fits of NumPy alone, intervals and p-values by their definitions."""
 
 import numpy as np
 from scipy.stats import norm, t
@@ -27,7 +27,7 @@ def least_squares(A, y, s):
 
 
 def firth(A, Y, s, shift):
-    """Firth's estimates of contrasts with the last class: scoring steps, halved later as full ones may jump for ever."""
+    """Firth's estimates of contrasts with the last class by scoring steps, halved later as full ones may jump."""
     (n, m), k = A.shape, Y.shape[1]
     W = np.zeros((m, k))
     for number in range(1000):
@@ -67,8 +67,8 @@ def _expected(found, row, data):
 
 def debiased(found, row, data, given):
     """The table of debiased."""
-    told, tested = [], ~np.isnan(found.p_value)
-    if tested.sum() < len(varying(data.plain)) or not ((found.p_value[tested] >= 0) & (found.p_value[tested] <= 1)).all():
+    told, p = [], found.p_value[~np.isnan(found.p_value)]
+    if len(p) < len(varying(data.plain)) or not ((p >= 0) & (p <= 1)).all():
         told.append("p-values are missing, or no probabilities")
     if found.estimate is None:
         return told

@@ -50,8 +50,8 @@ def bias_reduced(sample: Sample, fit_intercept: bool) -> Estimates:
         point = _evaluated(objective, objective.start())
     except np.linalg.LinAlgError:
         raise ValueError(
-            "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give a "
-            "smaller offset."
+            "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give "
+            "a smaller offset."
         ) from None
     for _ in range(STEPS):
         step = point.step()
@@ -120,7 +120,7 @@ def _score_covariances(design: Any, inverse: np.ndarray) -> np.ndarray:
 def _third_derivatives(P: np.ndarray, S: np.ndarray) -> np.ndarray:
     """Third derivatives of a sample's loss in its scores, applied to S: (n, k) ::
 
-        P_a (q_a - sum_c P_c q_c),     q_c = (e_c - P)^T S (e_c - P),     c over all classes, e_c = 0 for the last.
+    P_a (q_a - sum_c P_c q_c),     q_c = (e_c - P)^T S (e_c - P),     c over all classes, e_c = 0 for the last.
     """
     SP = np.einsum("iab,ib->ia", S, P)
     last = np.einsum("ia,ia->i", P, SP)

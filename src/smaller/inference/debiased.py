@@ -14,7 +14,6 @@ from .checked import Rows, checked_rows
 from .entry import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm
-from .one_step import Estimates
 from .same_rows import through_pipeline
 from .weight_estimates import determined, likelihood_estimates, one_step_estimates, standardised_rows, total
 from .weight_table import WeightTable
@@ -207,7 +206,10 @@ def _gate(rows: Rows, classes: np.ndarray, intervals: str, p_values: str) -> Gat
             method = "debiased" if p_values == "auto" else p_values
             said = f"There are {share}, at least {TRUSTED} for each: intervals can be trusted."
             return Gate(method, LIKELIHOOD, True, said)
-        why = "Some columns are sums of multiples of others, as all categories of a text are: single weights are not fixed"
+        why = (
+            "Some columns are sums of multiples of others, as all categories of a text are: single weights are not "
+            "determined"
+        )
     method = "multi-split" if p_values == "auto" else p_values
     if intervals == "anyway" or method == "debiased":
         _refuse_large(p * k)

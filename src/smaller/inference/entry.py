@@ -53,7 +53,7 @@ def first_features(
     """
     if is_unrelated(estimator, sample):
         return np.zeros(len(candidates))
-    q = min(q, np.count_nonzero(candidates))  # where all have entered, the path need not be followed to its end
+    q = min(q, int(candidates.sum()))  # where all have entered, the path need not be followed to its end
     if has_path(estimator):
         end = END[sample[0].shape[0] < sample[0].shape[1]]
         return first_to_enter(follower(estimator, sample), q, candidates, end, labels)

@@ -75,7 +75,8 @@ def _on_split(rows: Rows, choosing: np.ndarray, testing: np.ndarray) -> np.ndarr
     chosen = _independent(X, order, rows.estimator.fit_intercept)
     p = np.ones(rows.X.shape[1])
     if len(chosen):
-        tested = (_class_estimates if classes else least_squares)((X[:, chosen], y, extra), rows.estimator.fit_intercept)
+        estimates = _class_estimates if classes else least_squares
+        tested = estimates((X[:, chosen], y, extra), rows.estimator.fit_intercept)
         if tested is None:
             return None
         p[chosen] = np.minimum(1.0, len(chosen) * tested.wald())

@@ -99,7 +99,7 @@ class WeightTable:
         """The parts of :meth:`sentence`: what was found, and why this method was used."""
         found = len(self.significant())
         if not found:
-            return [f"Of {self.n_distinct} features none has a weight that is proved not to be 0. {NOTHING}", self.reason]
+            return [f"Of {self.n_distinct} features none has a weight that is surely not 0. {NOTHING}", self.reason]
         have, them = ("features have", "any of them") if found > 1 else ("feature has", "it")
         return [
             f"{found} of {self.n_distinct} {have} a weight that is not 0: that {them} is false has a probability of at "
