@@ -96,7 +96,7 @@ def debiased(
     >>> table.significant().tolist()
     [0, 1]
     >>> print(f"{table.lower[0, 0]:.2f} to {table.upper[0, 0]:.2f}")
-    0.63 to 1.11
+    0.61 to 1.13
     """
     _check_options(level, intervals, p_values, penalty, n_splits)
     model, X, names = through_pipeline(model, X, y)

@@ -43,9 +43,9 @@ class Knockoffs(SelectorMixin, BaseEstimator):
     Parameters
     ----------
     estimator : sparse model, default=None
-        None is ``SMLRCV(standardize=True)`` for labels, and `LaplaceRegressor` with its strength chosen by
-        cross-validation for numbers (y with fractions). Any linear model with ``coef_`` will do for the statistic
-        "weight"; "entry" needs `SMLR`, `SMLRCV`, `SBMLR` or `LaplaceRegressor`.
+        None is ``SMLRCV(standardize=True)`` for labels, and `LaplaceRegressorCV` for numbers (y with fractions). Any
+        linear model with ``coef_`` will do for the statistic "weight"; "entry" needs `SMLR`, `SMLRCV`, `SBMLR` or
+        `LaplaceRegressor`.
     fdr : float, default=0.1
         q, the false discovery rate.
     n_copies : int, default=10

@@ -13,6 +13,7 @@ from .display import COLOURS, GREY, Display
 from .paths import deviations_of
 
 NAMED = 12  # features with their names
+ROW = 0.055  # height of a row of names above the points, in the units of the shares
 
 
 class FrequencyDisplay(Display):
@@ -94,13 +95,23 @@ class FrequencyDisplay(Display):
         chosen = frequencies >= limit - 1e-9
         colours = np.where(chosen[shown], COLOURS[0], GREY)
         self.points_ = ax.scatter(weights[shown], frequencies[shown], c=colours, edgecolors="0.4", linewidths=0.5, s=28)
-        for j in np.flatnonzero(chosen)[np.argsort(-frequencies[chosen], kind="stable")][:NAMED]:
-            at = weights[j], frequencies[j]
-            ax.annotate(self.names[j], at, xytext=(5, 4), textcoords="offset points", fontsize="small")
+        self._name(ax, np.flatnonzero(chosen)[np.argsort(-frequencies[chosen], kind="stable")][:NAMED])
         if self.threshold is not None:
             few = "" if self.expected_false is None else f": at most {self.expected_false:.2g} false expected"
             ax.axhline(self.threshold, color="black", linestyle=":", linewidth=1.2, label=f"threshold{few}")
             ax.legend(loc="lower right", fontsize="small", frameon=False)
         ax.set(xlabel=f"size of the weight per {self.unit}", ylabel="share of half-samples that select the feature")
-        ax.set_ylim(-0.03, 1.06)
+        ax.set_yticks(np.linspace(0, 1, 6))
+        ax.set_ylim(-0.03, 1.03 + ROW * min(max(np.count_nonzero(chosen), 1), NAMED))
         return self
+
+    def _name(self, ax, features: np.ndarray) -> None:
+        """Names in rows of their own above the points, from right to left, so that no two overlap."""
+        widest = max(np.max(self.weights), 1e-300)
+        for row, j in enumerate(features[np.argsort(-np.asarray(self.weights)[features], kind="stable")]):
+            left = self.weights[j] > widest / 2  # where a name to the right would leave the picture
+            text, point = (self.weights[j], 1.03 + ROW * row), (self.weights[j], self.frequencies[j])
+            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 3}
+            ax.annotate(
+                self.names[j], point, xytext=text, fontsize="small", ha="right" if left else "left", arrowprops=line
+            )
