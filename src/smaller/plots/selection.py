@@ -102,7 +102,7 @@ class FrequencyDisplay(Display):
             ax.legend(loc="lower right", fontsize="small", frameon=False)
         ax.set(xlabel=f"size of the weight per {self.unit}", ylabel="share of half-samples that select the feature")
         ax.set_yticks(np.linspace(0, 1, 6))
-        ax.set_ylim(-0.03, 1.03 + ROW * min(max(np.count_nonzero(chosen), 1), NAMED))
+        ax.set_ylim(-0.03, 1.03 + ROW * min(max(int(chosen.sum()), 1), NAMED))
         return self
 
     def _name(self, ax, features: np.ndarray) -> None:
