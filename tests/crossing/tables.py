@@ -79,11 +79,11 @@ def all_weights_at_once(row):
 
 
 def no_such_groups(row):
-    """Groups are known to the Newton solver in memory; weights of one share a penalty, which factors may not undo."""
+    """Groups are known to the Newton solver; weights of one share a penalty, which factors may not undo."""
     kind, factor = row["groups"], row["penalty_factor"]
-    elsewhere = row.get("solver", "auto") not in ("auto", "fixed-point") or row["layout"] == "dask"
+    other = row.get("solver", "auto") not in ("auto", "fixed-point")
     undone = factor == "each weight" if "features" in kind else factor != "none" and "factors" not in kind
-    return kind != "none" and (elsewhere or undone)
+    return kind != "none" and (other or undone)
 
 
 def refuse(*rules):

@@ -40,11 +40,6 @@ class Grouped:
             self._refuse_without_groups()
             return plain
         self._refuse_solver()
-        if sample.posterior is not None:
-            raise ValueError(
-                "Groups of columns need data in memory, and X is a Dask collection or lies on a device. Give NumPy or "
-                "SciPy data, or leave groups out."
-            )
         if isinstance(self.groups, str):
             return self._feature_prior(plain, sample)
         return self._labelled_prior(plain, sample)
