@@ -17,6 +17,7 @@ from ..models.multinomial import RMLR, MultinomialModel
 from ..models.regression import RegressionModel
 from ..models.sbmlr import SBMLR
 from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..solvers.separation import separates
 from .diagnostics import ess, rhat, tail_ess
@@ -107,6 +108,7 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     posed = clone(model)
     sample = posed._check(given)
     problem = posed._pose(sample)
+    _refuse_other_priors(model, sample, options)
     if sample.classes is not None and not np.array_equal(sample.classes, model.classes_):
         raise ValueError(
             f"y must have the classes of the model, {model.classes_.tolist()}; got {sample.classes.tolist()}."
@@ -115,6 +117,25 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     names = [f"x{j}" for j in range(model.n_features_in_)] if names is None else names
     told = [str(name) for name in model.basis_.names(np.asarray(names))]
     return (_linear if isinstance(model, LaplaceRegressor) else _softmax)(model, problem, told, options)
+
+
+def _refuse_other_priors(model, sample: Sample, options: dict) -> None:
+    """Refuse several real targets, and priors that are no product of single weights' where the prior is the model's."""
+    if isinstance(model, LaplaceRegressor) and sample.k > 1:
+        raise ValueError(
+            "sample_posterior takes one real target; give y as a vector, and sample each target by itself."
+        )
+    if options["prior"] == "horseshoe":
+        return
+    if getattr(model, "groups", None) is not None:
+        raise ValueError(
+            "The prior of a model with groups is no Laplace prior of single weights, and is not sampled; fit without "
+            "groups, or give prior='horseshoe'."
+        )
+    if isinstance(model, LaplaceRegressor) and (model.l2 or model.penalty_factor is not None):
+        raise ValueError(
+            "For LaplaceRegressor l2 and penalty_factor are not sampled; fit without them, or give prior='horseshoe'."
+        )
 
 
 def _standard(problem: Problem, fit_intercept: bool) -> tuple[StandardColumns, Any, np.ndarray]:

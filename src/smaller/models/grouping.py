@@ -55,7 +55,7 @@ class Grouped:
     def _refuse_solver(self) -> None:
         solver = getattr(self, "solver", "auto")
         if solver not in NEWTON:
-            raise ValueError(f"solver={solver!r} takes no groups; use solver='auto' with groups.")
+            raise ValueError(f"solver={solver!r} takes no groups; leave solver out with groups.")
 
     def _feature_prior(self, plain: ElasticNet, sample: Sample) -> ElasticNet:
         if self.groups != FEATURES:

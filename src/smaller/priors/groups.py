@@ -65,6 +65,10 @@ class Groups(ElasticNet):
         """The same prior with another strength of its ridge term."""
         return Groups(self.l1, self.labels, self.group_factor, self.l1_share, lam, self.factor, self.scale)
 
+    def with_scale(self, scale: np.ndarray) -> Groups:
+        """The same prior in other units of the columns."""
+        return Groups(self.l1, self.labels, self.group_factor, self.l1_share, self.l2, self.factor, scale)
+
 
 class Part(NamedTuple):
     """Groups of equally many columns, with their weights in the units of the prior, (groups, columns times k)."""
@@ -164,6 +168,15 @@ class RowGroups:
             both = lengths(V) + lengths(U)
             total += float(part.tau @ (((U - V) * (U + V)).sum(axis=1) / np.where(both > 0, both, 1.0)))
         return total
+
+    def precision(self, W: np.ndarray) -> np.ndarray:
+        """tau u^2 / ||W_g|| of each row, the curvature of the parabola that touches the norm at W; 0 beside groups."""
+        out = np.zeros(len(self.labels))
+        for part in self.parts:
+            length = lengths(part.weights(W))
+            with np.errstate(divide="ignore"):
+                out[part.rows] = (part.tau / length)[:, None] * part.unit[:, :, 0] ** 2
+        return out
 
     def judge(self, W: np.ndarray, G: np.ndarray, out: np.ndarray) -> Judged:
         """Relative KKT residuals of the groups into the rows of ``out``; G is the gradient of the loss."""

@@ -13,7 +13,7 @@ from .l1.warm_path import null_point, solve_path
 from .solution import Solution, Step, Trail
 from .type1.reweighted import Spread, reweighted, spread
 from .type1.ridge_start import Ridge, Start, stretched
-from .type1.scaled_lasso import em, screened_noise, universal_strength
+from .type1.scaled_lasso import em, screened_noise, universal_group_strength, universal_strength
 from .type1.scalings import scalings
 
 # Each with the iterations it may take by default, as it counts them.
@@ -60,5 +60,6 @@ __all__ = [
     "solver_for",
     "spread",
     "stretched",
+    "universal_group_strength",
     "universal_strength",
 ]

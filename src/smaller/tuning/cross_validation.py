@@ -14,7 +14,7 @@ from sklearn.metrics import check_scoring
 from .._sklearn import Interval, StrOptions
 from ..design import as_design, host
 from ..models.base import COUNT, NON_NEGATIVE, Given, problem_of, without
-from ..models.folds import GivenRows, class_folds
+from ..models.folds import GivenRows, check_labels_of_samples, check_settings_of_columns, class_folds
 from ..models.multinomial import SMLR, SparseMultinomialModel
 from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
 from ..models.targets import centred_offset, split
@@ -142,11 +142,7 @@ class SMLRCV(SparseMultinomialModel):
         -------
         self
         """
-        if groups is not None and np.shape(groups) != np.shape(y)[:1]:
-            raise ValueError(
-                f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
-                f"{np.shape(groups)}. Labels of columns go to the constructor: SMLRCV(groups=...)."
-            )
+        check_labels_of_samples(self, groups, y)
         return self._fit(Given(X, y, sample_weight, offset, groups))
 
     def _check(self, given: Given) -> Sample:
@@ -157,13 +153,7 @@ class SMLRCV(SparseMultinomialModel):
                 "joblib.parallel_config(backend='dask'))."
             )
         sample = super()._check(given)
-        labelled = self.groups is not None and not isinstance(self.groups, str)
-        name = "penalty_factor" if self.penalty_factor is not None else "labels of groups" if labelled else None
-        if name is not None and hasattr(sample.basis, "center_index_"):
-            raise ValueError(
-                f"SMLRCV takes no {name} with a kernel basis: its columns are training samples, and each fold "
-                f"has other ones. Leave {name} out, or use SMLR at a strength of your choice."
-            )
+        check_settings_of_columns(self, sample, "SMLR")
         return sample
 
     def _solve(self, problem: Problem) -> Solution:
