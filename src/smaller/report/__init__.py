@@ -118,7 +118,7 @@ def _render(facts: dict[str, Any]) -> str:
         raise ImportError(EXTRA) from None
     loader = jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8"))
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=_figures, interval=_interval)
+    environment.filters.update(percent=lambda x: f"{100 * x:.1f}\u00a0%", figures=_figures, interval=_interval)
     drawn = charts(facts)
     return environment.get_template("report.html.j2").render(
         facts=facts,

@@ -11,6 +11,13 @@ from ..tuning.ranking import CLASSIFICATION, REGRESSION
 INK, FAINT, GRID, PAPER = "#3d4450", "#767676", "#e6e8eb", "#ffffff"
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]
 
+# Long names are cut in the middle: names of one table often begin alike.
+HEAD, TAIL = 10, 16
+SHORT = (
+    f"length(datum.label) > {HEAD + TAIL + 1} ? slice(datum.label, 0, {HEAD}) + '…' + slice(datum.label, -{TAIL})"
+    " : datum.label"
+)
+
 
 def charts(facts: dict[str, Any]) -> dict[str, dict]:
     """The charts that the facts have data for, by the name of their place in the page."""
@@ -133,7 +140,13 @@ def _weights(facts: dict) -> dict:
         }
         for row in kept["weights"][:25]
     ]
-    y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    y = {
+        "field": "label",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"labelLimit": 220, "labelExpr": SHORT},
+    }
     title = "weight per standard deviation" if kept["standardised"] else "weight"
     end = {"titleAnchor": "end"}  # on a narrow page a centred title would be cut off by long names
     bars = {"mark": {"type": "bar", "tooltip": True},
@@ -172,7 +185,7 @@ def _path(facts: dict) -> dict:
     lines = {"mark": {"type": "line", "tooltip": True, "strokeWidth": 2},
              "encoding": {"x": x, "y": y, "detail": {"field": "curve"}, "color": colour}}  # fmt: skip
     text = {"type": "text", "align": "right", "dx": -4, "fontWeight": 600, "limit": 150}
-    place = {"x": x, "y": y, "text": {"field": "name"}}
+    place = {"x": x, "y": y, "text": {"field": "text"}}
     halo = {"mark": {**text, "color": PAPER, "stroke": PAPER, "strokeWidth": 4}, "data": {"values": _labels(found)},
             "encoding": place}  # fmt: skip
     labels = {"mark": text, "data": {"values": _labels(found)}, "encoding": {**place, "color": colour}}
@@ -180,6 +193,10 @@ def _path(facts: dict) -> dict:
              "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}}  # fmt: skip
     layers = [lines, _here("lam", x, found["lam"]), model, halo, labels]
     return _chart(values, "Weights against the strength of the prior", layers, height=380)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= HEAD + TAIL + 1 else f"{name[:HEAD]}…{name[-TAIL:]}"
 
 
 APART = 0.06  # of the height: the least distance between two labels
@@ -197,7 +214,7 @@ def _labels(found: dict) -> list[dict]:
     placed, below = [], -float("inf")
     for name, end in sorted(ends.items(), key=lambda item: item[1]):
         below = max(end + 0.02 * height, below + APART * height)
-        placed.append({"lam": found["lams"][-1], "weight": below, "name": name})
+        placed.append({"lam": found["lams"][-1], "weight": below, "name": name, "text": _short(name)})
     return placed
 
 

@@ -23,7 +23,7 @@ from ..tuning.ranking import (
 )
 
 POINTS = 200  # of the risk-coverage curve
-NUMBERS = 60_000  # probabilities that the page contains at most
+NUMBERS = 30_000  # probabilities that the page contains at most
 CURVES = 12  # classes up to which there are curves over thresholds
 
 
