@@ -214,7 +214,6 @@ TABLES = [
             "basis": MORE_BASES,
             "rule": ["min", "1se"],
             "noise": ["learn", 0.5],
-            "solver": ["newton", "em"],
             "fit_intercept": [True, False],
             "standardize": [True, False],
         },

@@ -123,8 +123,8 @@ def _render(facts: dict[str, Any]) -> str:
     return environment.get_template("report.html.j2").render(
         facts=facts,
         charts=drawn,
-        facts_json=_for_script(json.dumps(facts)),
-        charts_json=_for_script(json.dumps(drawn)),
+        facts_json=_for_script(json.dumps(facts, separators=(",", ":"))),
+        charts_json=_for_script(json.dumps(drawn, separators=(",", ":"))),
         library=vl_convert.javascript_bundle().replace("</script", "<\\/script"),
     )
 

@@ -74,18 +74,22 @@ def _precision(facts: dict) -> dict:
 
 def _over_thresholds(facts, x: str, y: str, x_title: str, y_title: str, words: str, area: str, diagonal=False) -> dict:
     """A curve over the thresholds of each class; those of other classes than the chosen one are faint."""
-    labels, chosen = facts["data"]["classes"], facts["threshold"]["class"]
-    values = [{**row, "class": labels[k]} for k, curve in enumerate(facts["curves"]) for row in curve]
+    chosen = facts["threshold"]["class"]
+    values = [
+        {x: row[x], y: row[y], "class": k, "at": at}
+        for k, curve in enumerate(facts["curves"])
+        for at, row in enumerate(curve)
+    ]
     ends = _axis(x, x_title, scale=UNIT), _axis(y, y_title, scale=UNIT)
     chosen_only = {"condition": {"test": "datum.class === chosen", "value": 1}, "value": 0.18}
     line = {"mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 2, "interpolate": "linear"},
             "encoding": {"x": ends[0], "y": ends[1], "detail": {"field": "class"}, "opacity": chosen_only,
-                         "order": {"field": "threshold", "sort": "descending"}}}  # fmt: skip
+                         "order": {"field": "at", "sort": "ascending"}}}  # fmt: skip
     here = {"mark": {"type": "point", "filled": True, "size": 120, "color": COLOURS[1]},
             "data": {"name": "here", "values": [{x: 0, y: 0}]}, "encoding": {"x": ends[0], "y": ends[1]}}  # fmt: skip
     told = [
-        {"class": label, "text": f"{words} {one[area]:.3f}"}
-        for label, one in zip(labels, facts["quality"]["classes"], strict=True)
+        {"class": k, "text": f"{words} {one[area]:.3f}"}
+        for k, one in enumerate(facts["quality"]["classes"])
         if one[area] is not None
     ]
     text = {"mark": {"type": "text", "align": "left", "baseline": "bottom", "fontWeight": 600},
@@ -95,7 +99,7 @@ def _over_thresholds(facts, x: str, y: str, x_title: str, y_title: str, words: s
               "data": {"values": [{x: 0, y: 0}, {x: 1, y: 1}]}, "encoding": {"x": ends[0], "y": ends[1]}}]  # fmt: skip
     return _chart(
         values, f"{y_title} against {x_title}", [*(ideal if diagonal else []), line, text, here],
-        params=[{"name": "chosen", "value": labels[chosen]}],
+        params=[{"name": "chosen", "value": chosen}],
     )  # fmt: skip
 
 
@@ -161,16 +165,13 @@ def _weights(facts: dict) -> dict:
 
 def _path(facts: dict) -> dict:
     found = facts["path"]
-    several = len({curve["class"] for curve in found["curves"]}) > 1
+    lams = [float(f"{lam:.6g}") for lam in found["lams"]]
     values = [
         {
-            "lam": lam,
-            "weight": value,
-            "curve": f"{curve['name']}, {curve['class']}" if several else curve["name"],
-            "name": curve["name"],
+            **{"curve": place, "name": curve["name"], **({"class": curve["class"]} if curve["class"] else {})},
+            **{"lam": lams, "weight": [float(f"{value:.5g}") for value in curve["values"]]},
         }
-        for curve in found["curves"]
-        for lam, value in zip(found["lams"], curve["values"], strict=True)
+        for place, curve in enumerate(found["curves"])
     ]
     scale = {"type": "log", "reverse": True, "nice": False}
     x = _axis(
@@ -183,6 +184,7 @@ def _path(facts: dict) -> dict:
     colour = {"field": "name", "type": "nominal", "legend": None, "scale": {"domain": names, "range": COLOURS}}
     y = _axis("weight", "weight per standard deviation")
     lines = {"mark": {"type": "line", "tooltip": True, "strokeWidth": 2},
+             "transform": [{"flatten": ["lam", "weight"]}],
              "encoding": {"x": x, "y": y, "detail": {"field": "curve"}, "color": colour}}  # fmt: skip
     text = {"type": "text", "align": "right", "dx": -4, "fontWeight": 600, "limit": 150}
     place = {"x": x, "y": y, "text": {"field": "text"}}
@@ -230,7 +232,9 @@ def _predicted(facts: dict) -> dict:
 
 
 def _residuals(facts: dict) -> dict:
-    values = [row for row in _points(facts) if row["deviation"] > 0]
+    values = [
+        {"predicted": row["predicted"], "residual": row["residual"]} for row in _points(facts) if row["deviation"] > 0
+    ]
     x, y = _axis("predicted", "predicted", scale={"zero": False}), _axis("residual", "residual / std. deviation")
     rules = {"mark": {"type": "rule", "strokeDash": [4, 4], "color": FAINT},
              "data": {"values": [{"residual": -NINE_OF_TEN}, {"residual": NINE_OF_TEN}]},
@@ -244,10 +248,11 @@ NINE_OF_TEN = 1.6449  # standard deviations on each side
 def _points(facts: dict) -> list[dict]:
     samples = facts["samples"]
     rows = zip(samples["observed"], samples["predicted"], samples["deviation"], strict=True)
-    return [
+    found = [
         {"observed": y, "predicted": mean, "deviation": std, "residual": (y - mean) / std if std > 0 else 0.0}
         for y, mean, std in rows
     ]
+    return [{name: float(f"{value:.6g}") for name, value in row.items()} for row in found]
 
 
 def _dots(x: dict, y: dict, number: int) -> dict:

@@ -14,7 +14,7 @@ from .inside import core
 from .kept import label_of
 
 BLOCK = 20_000  # rows whose columns are computed at a time
-ROWS, LARGEST = 300, 8  # samples that the page can explain, and contributions that it shows of each
+ROWS, LARGEST = 250, 8  # samples that the page can explain, and contributions that it shows of each
 
 
 class Explanation(NamedTuple):
@@ -153,8 +153,12 @@ def _added(why: Explanation, labels: list[str], places: dict[str, int]) -> dict[
         "base": float(base),
         "score": float(score),
         "columns": [places[str(why.names[j])] for j in order],
-        "values": [float(why.values[j]) for j in order],
-        "added": [float(added[j]) for j in order],
+        "values": [_six_digits(why.values[j]) for j in order],
+        "added": [_six_digits(added[j]) for j in order],
         "rest": float(added.sum() - added[order].sum()),
         "others": len(added) - len(order),
     }
+
+
+def _six_digits(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -12,7 +12,7 @@ from ..tuning.training_path import ON_PATH, strength_of, training_path, with_mod
 from .certificate import blend_of
 from .kept import deviations, label_of
 
-NAMES, LETTERS = 40, 1200  # columns kept that are named at each strength, and the letters that this may take
+NAMES, LETTERS = 40, 600  # columns kept that are named at each strength, and the letters that this may take
 CURVES = 8  # columns drawn, one colour each
 PATH_SIZE = 4_000_000  # entries of X up to which the path is computed by default
 

@@ -113,12 +113,13 @@ class Refits:
         sample = problem.sample
         self.problem, self.tol, self.max_iter = problem, tol, max_iter
         self.most = np.count_nonzero(sample.weight) / len(sample.classes)
-        self.kept, self.found = np.zeros(sample.design.d, dtype=bool), None
+        self.kept: np.ndarray = np.zeros(sample.design.d, dtype=bool)
+        self.found: Solution | None = None
         self.ended = False
 
     def of(self, solution: Solution) -> Solution | None:
         """The refit of the columns that a solution keeps; those of the solution before are not fitted again."""
-        kept = solution.weights[: len(self.kept)].any(axis=1)
+        kept = np.asarray(solution.weights[: len(self.kept)].any(axis=1))
         if self.ended:
             return None
         if not kept.any():

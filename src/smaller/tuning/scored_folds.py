@@ -31,7 +31,7 @@ class FoldModel(SMLR):
         return host(super().decision_function(X, self.held_out_offset if offset is None else offset))
 
 
-class Fold:
+class ScoredFold:
     """Fits the path on one part of the data and scores every strength on the other."""
 
     def __init__(self, model: Any, data: GivenRows, grid: np.ndarray):
