@@ -21,6 +21,7 @@ from .checked import Rows, checked_rows
 from .entry import first_features
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .halves import complementary_pairs
+from .same_rows import remember_kept
 from .words import NOTHING, list_of
 
 USUAL_THRESHOLD = 0.9  # at which the default of n_selected must be allowed
@@ -246,6 +247,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
                 "show some.",
                 EmptyModelWarning,
             )
+        remember_kept(self, rows.given)
         return self
 
     # -- the result
