@@ -260,7 +260,7 @@ class StabilitySelection(FeatureSelector):
         p, q, few = self.n_distinct_, self.n_selected_, self.expected_false_
         fewer = np.count_nonzero(self.n_entered_ < q)
         listed = list_of(self.support_, p) if self.group_support_ is None else list_of(self.group_support_, p, "group")
-        first = f"{listed}, at most {few:.2g} {'is' if few <= 1 else 'are'} expected to be false."
+        first = f"{listed}, at most {few:.2g} {'is' if float(f'{few:.2g}') <= 1 else 'are'} expected to be false."
         if not len(self.support_):
             first = f"Of {p} features none was selected. {NOTHING}"
         if short:
