@@ -44,7 +44,7 @@ def conditional_draws(model, given: Given, count: int, rng: np.random.Generator)
     return None
 
 
-def deviations(model, given: Given) -> np.ndarray:
+def column_deviations(model, given: Given) -> np.ndarray:
     """Standard deviations of the columns, 1 of constants and of those that are known by products only."""
     if isinstance(given.X, LinearOperator):
         return np.ones(_coef(model).shape[1])
@@ -128,9 +128,9 @@ def _type_two(model: TypeIIClassifier, given: Given, count: int, rng: np.random.
             H[left, :, right] = (Z * problem.likelihood.curvature(P, s, left, right)[:, None]).T @ Z
         H[left, range(Z.shape[1]), left, range(Z.shape[1])] += precision[left]
     free = np.column_stack([gamma > 0, np.ones((rows, Z.shape[1] - kept), dtype=bool)]).ravel()
-    drawn = np.zeros((count, free.size))
-    drawn[:, free] = _normal(rng, _inverse(H.reshape(free.size, free.size)[np.ix_(free, free)]), count)
-    drawn = drawn.reshape(count, rows, Z.shape[1])
+    found = np.zeros((count, free.size))
+    found[:, free] = _normal(rng, _inverse(H.reshape(free.size, free.size)[np.ix_(free, free)]), count)
+    drawn = found.reshape(count, rows, Z.shape[1])
     levels = drawn[:, :, kept] if model.fit_intercept else np.zeros((count, rows))
     return _assembled(model, drawn[:, :, :kept], levels, np.broadcast_to(centre, (rows, kept)))
 

@@ -14,7 +14,7 @@ from ..design import host
 from ..errors import ConvergenceWarning, choose, warn
 from ..models.base import Given
 from ..progress import tell
-from .conditional import NormalDraws, conditional_draws, deviations
+from .conditional import NormalDraws, column_deviations, conditional_draws
 from .gibbs import GibbsDraw
 from .posterior_problem import PosteriorProblem, posterior_problem
 from .posterior_sample import LEAST_ESS, PosteriorSample
@@ -219,7 +219,7 @@ def _sample_of_normal(model, given: Given, found: NormalDraws, settings: dict) -
     """Independent draws of a normal approximation, as one chain."""
     coef, intercept = found.coef[None], found.intercept[None]
     names = [str(name) for name in model.basis_.names(_input_names(model))]
-    value, scale = np.zeros(coef.shape[:2]), deviations(model, given)
+    value, scale = np.zeros(coef.shape[:2]), column_deviations(model, given)
     noise = np.full(coef.shape[:2], float(model.noise_)) if hasattr(model, "noise_") else None
     told = {**settings, "conditional": True, "link": found.link, "thin": 1, "warmup": 0, "sweeps": coef.shape[1]}
     told["interrupted"], classes = False, getattr(model, "classes_", None)
