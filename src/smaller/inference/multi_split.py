@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from ..errors import ConvergenceWarning, EmptyModelWarning
 from ..models.multinomial import SMLR
-from ..progress import tell
 from .bias_reduced import least_squares
 from .checked import Rows
 from .entry import Sample, first_features
+from .feature_selector import in_parallel
 from .halves import complementary_pairs
 from .one_step import Estimates, curvature_at, maximum_likelihood
 
@@ -50,15 +49,10 @@ def split_tests(rows: Rows, n_splits: int, rng: np.random.Generator, n_jobs) -> 
     """Choose and test on `n_splits` random pairs of halves."""
     codes = np.unique(rows.y, return_inverse=True)[1] if is_classifier(rows.estimator) else None
     pairs = complementary_pairs(codes, None, len(rows.y), n_splits, rng)
-    found: list[np.ndarray | None] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyModelWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)  # separated halves are counted instead
-        for p in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_on_split)(rows, *pair) for pair in pairs
-        ):
-            found.append(p)
-            tell(f"multi-split: {len(found)} of {n_splits} splits done")
+    work = (delayed(_on_split)(rows, *pair) for pair in pairs)
+    told = f"multi-split: {{done}} of {n_splits} splits done"
+    # Separated halves are counted, and need no warning.
+    found = in_parallel(work, n_jobs, told, EmptyModelWarning, ConvergenceWarning)
     untested = np.ones(rows.X.shape[1])
     P = np.array([untested if p is None else p for p in found])
     return SplitTests(P, sum(p is None for p in found))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from itertools import chain
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
@@ -25,6 +26,7 @@ from ..solvers import Solution, Trail
 from .path import Path, collected, grid_of, trail_of
 
 
+@dataclass(eq=False, repr=False)
 class SMLRCV(SparseMultinomialModel):
     """SMLR with the strength of its prior chosen by cross-validation along a warm-started path.
 
@@ -72,6 +74,26 @@ class SMLRCV(SparseMultinomialModel):
     13 of 30 inputs kept
     """
 
+    lams: Any = 100
+    _: KW_ONLY
+    eps: float | None = None
+    cv: Any = 5
+    rule: str = "min"
+    scoring: Any = None
+    n_jobs: int | None = None
+    basis: Any = "linear"
+    parametrization: str = "symmetric"
+    l2: float = 0.0
+    penalty_factor: Any = None
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = False
+    tol: float = 1e-6
+    max_iter: int | None = None
+    groups: Any = None
+    l1_share: float = 0.0
+    group_factor: Any = None
+
     _parameter_constraints: ClassVar[dict] = {
         **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
         "lams": [COUNT, "array-like"],
@@ -82,47 +104,6 @@ class SMLRCV(SparseMultinomialModel):
         "n_jobs": [Integral, None],
         "l2": [NON_NEGATIVE],
     }
-
-    def __init__(
-        self,
-        lams=100,
-        *,
-        eps=None,
-        cv=5,
-        rule="min",
-        scoring=None,
-        n_jobs=None,
-        basis="linear",
-        parametrization="symmetric",
-        l2=0.0,
-        penalty_factor=None,
-        class_weight=None,
-        fit_intercept=True,
-        standardize=False,
-        tol=1e-6,
-        max_iter=None,
-        groups=None,
-        l1_share=0.0,
-        group_factor=None,
-    ):
-        self.lams = lams
-        self.eps = eps
-        self.cv = cv
-        self.rule = rule
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.basis = basis
-        self.parametrization = parametrization
-        self.l2 = l2
-        self.penalty_factor = penalty_factor
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.groups = groups
-        self.l1_share = l1_share
-        self.group_factor = group_factor
 
     def _strengths(self) -> tuple[float, float]:
         return 1.0, self.l2
