@@ -26,6 +26,8 @@ SELECTED = {
 
 GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
+MORE_BASES = [*BASES, "laplacian"]
+KERNELS = MORE_BASES[2:]
 SOFTMAX = {
     "basis": BASES,
     "parametrization": ["symmetric", "reference"],
@@ -74,7 +76,7 @@ def large(row):
 
 def other_columns(row):
     """Penalty factors belong to columns, and those of a kernel are other ones for other rows."""
-    return row["basis"] in ("rbf", "poly", "precomputed") and row["penalty_factor"] != "none"
+    return row["basis"] in KERNELS and row["penalty_factor"] != "none"
 
 
 def all_weights_at_once(row):
@@ -95,6 +97,11 @@ def no_em(row):
     """EM has one target, and an L1 term on every weight."""
     more = row["targets"] > 1 or row["l2"] > 0 or row["groups"] != "none" or row["penalty_factor"] == "zeros and twos"
     return row["solver"] == "em" and more
+
+
+def labels_of_a_kernel(row):
+    """The columns of a kernel are other ones in each fold."""
+    return "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic")
 
 
 def refuse(*rules):
@@ -133,7 +140,13 @@ TABLES = [
     ),
     Table(
         "RMLR",
-        {**LABELLED, **WITH_DASK, **SOFTMAX, "lam": [0.01, 1.0, "evidence"], "warm_start": [False, True]},
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "lam": [0.01, 1.0, "evidence"],
+            "warm_start": [False, True],
+        },
         "ridge",
         refused=refuse(
             SMLR_RULES,
@@ -146,15 +159,18 @@ TABLES = [
         {
             **LABELLED,
             **SOFTMAX,
-            "l2": [0.0, 0.5],
+            "basis": MORE_BASES,
+            "l2": [0.0, 0.5, "two"],
             "rule": ["min", "1se"],
             "scoring": [None, "accuracy"],
+            "relax": [False, True],
             "groups": GROUPS,
         },
-        "softmax",
+        "searched",
         fixed={"lams": 8, "cv": 2},
         refused=refuse(
             SMLR_RULES,
+            lambda row: row["relax"] and row["basis"] in KERNELS,
             other_columns,
             lambda row: row["classes"] == 20,
             no_such_groups,
@@ -199,7 +215,7 @@ TABLES = [
         {
             **REAL,
             "targets": [1, 3],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "lam": ["universal", 3.0],
             "noise": ["learn", 0.5],
             "solver": ["newton", "em"],
@@ -216,6 +232,24 @@ TABLES = [
             no_such_groups,
             no_em,
         ),
+    ),
+    Table(
+        "LaplaceRegressorCV",
+        {
+            **REAL,
+            "targets": [1, 3],
+            "basis": MORE_BASES,
+            "rule": ["min", "1se"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos"],
+            "groups": GROUPS,
+        },
+        "lasso",
+        fixed={"lams": 6, "cv": 2},
+        refused=refuse(SMLR_RULES, no_such_groups, other_columns, labels_of_a_kernel),
     ),
     Table(
         "JeffreysRegressor",
@@ -239,6 +273,7 @@ TABLES = [
             "basis": BASES,
             "algorithm": ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -251,9 +286,10 @@ TABLES = [
             **REAL,
             **WITH_DEVICE,
             "targets": [1, 3],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -278,7 +314,7 @@ TABLES = [
         {
             **LABELLED,
             **WITH_DEVICE,
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
             "moderate": [True, False],
@@ -397,7 +433,7 @@ TABLES = [
         {
             **LABELLED,
             **SELECTED,
-            "estimator": ["none", "path"],
+            "estimator": ["none", "path", "free"],  # free: the model does not penalise the first column
             "level": [0.5, 0.95],
             "intervals": ["auto", "anyway"],
             "p_values": ["auto", "debiased", "multi-split"],
@@ -405,6 +441,10 @@ TABLES = [
         },
         "debiased",
         fixed={"n_splits": 20},
-        refused=lambda row: row["offset"] == "1e6",  # most splits are then separated, which takes seconds to find out
+        # With offsets of 1e6, or of 1e3 and a free column, most splits are separated, which takes seconds to find out.
+        refused=refuse(
+            lambda row: row["offset"] == "1e6",
+            lambda row: row["estimator"] == "free" and (row["classes"] == 0 or row["offset"] == "1e3"),
+        ),
     ),
 ]

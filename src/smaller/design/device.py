@@ -201,8 +201,3 @@ class AcceleratedDesign(Design):
                 if fits(self.X, Y.shape[1]):
                     return KernelGradient(self.X, Y, s, offset, reference)
         return LossGradient(self.xp, self.X, Y, s, offset, reference, dtype)
-
-    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """A packed copy of the columns asked for, for kernels on the host."""
-        packed, where = np.unique(columns, return_inverse=True)
-        return (np.asfortranarray(self.take(packed)),), where

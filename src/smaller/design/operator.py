@@ -187,8 +187,3 @@ class OperatorDesign(Design):
     def restricted(self, rows: np.ndarray) -> OperatorDesign:
         """Products of some of the rows."""
         return OperatorDesign(RowsOperator(self.operator, rows), self.intercept)
-
-    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """A packed copy of the columns asked for."""
-        packed, where = np.unique(columns, return_inverse=True)
-        return (np.asfortranarray(self.take(packed)),), where

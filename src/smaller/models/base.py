@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -109,19 +111,16 @@ class Estimator(BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, given: Given):
-        """The one road of every fit. A fit that fails leaves the model as it was."""
-        before, problem = self.__dict__.copy(), None
-        try:
+        """The one road of every fit."""
+        with unchanged_on_failure(self):
             sample = self._check(given)
             problem = self._pose(sample)
-            solution = self._solve(problem)
-            return self._adopt(problem, solution)
-        except BaseException as error:
-            if isinstance(error, FitInterrupted) and problem is not None:
+            try:
+                solution = self._solve(problem)
+                return self._adopt(problem, solution)
+            except FitInterrupted as error:
                 error.model = self._unfinished(problem)
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+                raise
 
     @classmethod
     @cache
@@ -343,6 +342,18 @@ def _refuse_large(values, most: float) -> None:
             f"X, or a column that the basis makes of it, has values as large as {largest:g}, whose squares overflow "
             "when they are summed; divide them by a constant, so that they are of moderate size."
         )
+
+
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """A fit that fails leaves the model as it was."""
+    before = model.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
 
 
 def without(constraints: dict, *names: str) -> dict:
