@@ -28,8 +28,9 @@ from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
 from .application import app, check_place, check_task
-from .arguments import OPENING, READING, DataFile, Target, Task, option, reads
+from .arguments import OPENING, READING, DataFile, Groups, Target, Task, option, reads
 from .fitting import columns_as_given
+from .grouping import groups_of
 from .terminal import grid, say, working
 
 LISTED = 30  # features shown
@@ -50,6 +51,7 @@ def select_features(
     jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,
     output: Annotated[Path | None, option("All features as CSV.", "--output", "-o")] = None,
     task: Task = None,
+    groups: Groups = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -59,14 +61,18 @@ def select_features(
     check_place(output, data)
     if group is not None and method != "stability":
         raise ValueError(f"--group is for --method stability; {method} needs rows that are independent of each other.")
+    if groups is not None and method != "stability":
+        raise ValueError(f"--groups is for --method stability; {method} looks at each column by itself.")
     if group is not None:
         reading = {**reading, "ignore": [*(reading["ignore"] or []), group]}
     table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
     y = target_for(task, table.y)
-    groups = _groups(data, group, table, reading) if group else None
+    together = _groups(data, group, table, reading) if group else None
+    labels = groups_of(groups, table.columns)
+    select = METHODS[method] if labels is None else partial(_by_stability, labels=labels)
     with working(f"Selecting among {table.X.shape[1]} features"):
-        found = METHODS[method](task, table, y, max_false, fdr, groups, seed, jobs)
+        found = select(task, table, y, max_false, fdr, together, seed, jobs)
     _show(found)
     if output is not None:
         _write(found, output)
@@ -84,8 +90,8 @@ def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np
     return np.asarray(labels).astype(str)
 
 
-def _usual(task: str) -> Any:
-    return SMLR(standardize=True) if task == CLASSIFICATION else LaplaceRegressor()
+def _usual(task: str, labels: Any = None) -> Any:
+    return SMLR(standardize=True, groups=labels) if task == CLASSIFICATION else LaplaceRegressor(groups=labels)
 
 
 def _tested(task: str, y: np.ndarray) -> Any:
@@ -93,8 +99,10 @@ def _tested(task: str, y: np.ndarray) -> Any:
     return None if task == CLASSIFICATION or type_of_target(y) == "continuous" else LaplaceRegressor()
 
 
-def _by_stability(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
-    selector = StabilitySelection(_usual(task), max_false=max_false, random_state=seed, n_jobs=jobs)
+def _by_stability(
+    task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int, labels: Any = None
+) -> Any:
+    selector = StabilitySelection(_usual(task, labels), max_false=max_false, random_state=seed, n_jobs=jobs)
     with models.quiet():
         return _listed(selector.fit(table.X, y, groups=groups), "frequency", selector.frequencies_, table)
 
