@@ -223,3 +223,27 @@ def test_plot_has_frequencies_against_weights(halves, selector):
     with pytest.raises(ValueError, match="The model has 5 weights for 12 features"):
         FrequencyDisplay.from_estimator(selector, SMLR().fit(X.iloc[:, :5], y))
     pyplot.close("all")
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+def test_plot_has_the_paths_of_the_frequencies(halves, selector):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from smaller.plots import FrequencyPathDisplay
+
+    display = FrequencyPathDisplay.from_estimator(selector)
+    levels, frequencies = selector.frequency_path()
+    assert [line.get_label() for line in display.lines_] == sorted(
+        NAMES[:3], key=lambda name: -frequencies.sum(axis=0)[NAMES.index(name)]
+    )
+    for line in display.lines_:
+        assert np.array_equal(line.get_ydata(), frequencies[:, NAMES.index(line.get_label())])
+    assert display.ax_.get_xlim() == (1.0, levels[-1])
+    assert "false expected" in display.ax_.get_legend().get_texts()[-1].get_text()
+    with pytest.raises(ValueError, match="SMLR has no frequencies; give a fitted StabilitySelection"):
+        FrequencyPathDisplay.from_estimator(SMLR().fit(*halves[:2]))
+    few = StabilitySelection(n_selected=1, n_pairs=2, threshold=1.0, max_false=None, random_state=0).fit(*halves[:2])
+    assert FrequencyPathDisplay.from_estimator(few, levels=[1.0]).frequencies.shape == (1, 12)
+    pyplot.close("all")

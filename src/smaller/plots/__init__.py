@@ -9,13 +9,14 @@ from .decisions import PriorShiftDisplay, RiskCoverageDisplay
 from .functions import BandDisplay, BoundaryDisplay
 from .paths import PathDisplay, SparsityDisplay
 from .posterior import ForestDisplay, SetsDisplay
-from .selection import FrequencyDisplay
+from .selection import FrequencyDisplay, FrequencyPathDisplay
 
 __all__ = [
     "BandDisplay",
     "BoundaryDisplay",
     "ForestDisplay",
     "FrequencyDisplay",
+    "FrequencyPathDisplay",
     "PathDisplay",
     "PriorShiftDisplay",
     "RiskCoverageDisplay",
