@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.base import problem_of
+from ..models.base import problem_of, weights_of
 from ..models.multinomial import RMLR, MultinomialModel
 from .results import INDEPENDENT, TestSet, check_delta
 
@@ -64,9 +64,7 @@ def _refuse_training_sample(model, X, y) -> None:
         prior = objective.prior
         strength = prior.with_ridge if isinstance(model, RMLR) else prior.with_strength
         objective = objective.with_prior(strength(model.lam_))
-    coef = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.toarray()
-    W = coef[: objective.k].T
-    W = np.vstack([W, model.intercept_[: objective.k]]) if model.fit_intercept else W
+    W = weights_of(model, objective.k)
     if W.shape == objective.shape and abs(objective.value(W) - model.objective_) <= 1e-10 * abs(model.objective_):
         raise ValueError(
             "The model was fitted on this very sample, on which its error is too low; pass samples "

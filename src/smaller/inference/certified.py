@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
-from ..models.base import problem_of
+from ..models.base import problem_of, weights_of
 from ..models.multinomial import SMLR
 from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
@@ -66,7 +65,7 @@ def certified_support(model, X, y, sample_weight=None, offset=None) -> Certified
     [ True  True False False] [False False  True  True]
     """
     objective = _objective(model, X, y, sample_weight, offset)
-    zero = _proved_zero(objective, _weights(model, objective))
+    zero = _proved_zero(objective, weights_of(model, objective.k))
     nonzero = np.zeros(len(zero), dtype=bool)
     for j in model.support_:
         nonzero[j] = _enters(objective, int(j), model.tol)
@@ -85,11 +84,6 @@ def _objective(model, X, y, sample_weight, offset) -> Posterior:
     settings = {name: getattr(model, name) for name in names}
     lam = float(getattr(model, "lam_", getattr(model, "lam", np.nan)))
     return problem_of(SMLR(lam, **settings), X, y, sample_weight, offset).objective
-
-
-def _weights(model, objective: Posterior) -> np.ndarray:
-    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
-    return np.vstack([coef.T, model.intercept_]) if objective.design.intercept else np.ascontiguousarray(coef.T)
 
 
 def _residual_bounds(objective: Posterior, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -147,12 +147,9 @@ class Estimator(BaseEstimator):
         weight = np.ones(X.shape[0])
         if given.sample_weight is not None:
             like = np.broadcast_to(0.0, (X.shape[0], 1)) if on_device(X) else X
-            weights = host(given.sample_weight)
-            weight = check_sample_weight(weights, like, dtype=np.float64, ensure_non_negative=True, copy=True)
+            weight = checked_weights(host(given.sample_weight), like)
         offset = None if given.offset is None else _check_offset(host(given.offset), X.shape[0])
         rows = np.flatnonzero(weight > 0)
-        if not len(rows):
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         self._refuse_overflow(X, weight)
         if len(rows) == X.shape[0]:
             targets, kept = self._encode(y, weight, offset), X
@@ -372,6 +369,18 @@ def raw_scores(model: Estimator, X) -> np.ndarray:
     return model._scores(X)
 
 
+def coef_of(model: Any) -> np.ndarray:
+    """``coef_`` of a fitted model as an array on the host, a row for each score, also after ``sparsify``."""
+    coef = host(model.coef_)
+    return np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
+
+
+def weights_of(model: Estimator, k: int) -> np.ndarray:
+    """The weights of a fitted model in the k columns of its objective, the intercept last: (d + intercept, k)."""
+    coef = coef_of(model)[:k].T.astype(np.float64)
+    return np.vstack([coef, host(model.intercept_)[:k]]) if model.fit_intercept else coef
+
+
 def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
     """Warn of fits that did not reach their certificate: once, with the worst."""
     missed = [solution for solution in solutions if solution.status not in model._good_ends]
@@ -382,6 +391,14 @@ def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
     facts |= {name: worst.extra.get(name, np.nan) for name in ("lam", "noise")}
     where = f" (the worst of {len(missed)} such fits)" if len(missed) > 1 else ""
     warn(f"{type(model).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
+
+
+def checked_weights(sample_weight, X) -> np.ndarray:
+    """Weights of the rows of X, none of them negative and not all 0; 1 where none are given."""
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+    if not weight.any():
+        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+    return weight
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from .._sklearn import StrOptions
 from ..basis import as_basis
-from ..design import host
 from ..errors import EmptyModelWarning, Status, warn
 from ..likelihoods import Multinomial
 from ..objective.posterior import Posterior
@@ -24,7 +23,7 @@ from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
 from ..solvers.canonical import lowered
 from ..solvers.l1.start import warm
 from ..solvers.ridge_evidence import most_evident_ridge
-from .base import NON_NEGATIVE, Given
+from .base import NON_NEGATIVE, Given, weights_of
 from .classification import ClassificationModel
 from .dask_sample import dask_sample
 from .grouping import Grouped
@@ -105,11 +104,9 @@ class MultinomialModel(ClassificationModel):
         objective, classes = problem.objective, problem.sample.classes
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return begin(objective)
-        coef, intercept, k = host(self.coef_), host(self.intercept_), objective.k
-        coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
-        if coef.shape[1] != objective.design.d:
+        if self.coef_.shape[1] != objective.design.d:
             return begin(objective)
-        last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
+        last = weights_of(self, objective.k)
         last[np.isinf(objective.l1)] = 0.0
         return warm(objective, last)
 

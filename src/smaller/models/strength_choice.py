@@ -4,10 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
+
+from .._sklearn import Interval, StrOptions
+from ..objective.problem import Problem
+from ..solvers import Solution
+from .base import COUNT, Given
+
+
+class ChosenStrength:
+    """Models whose strength is chosen along a path: ``lam_``, the strengths tried and their scores."""
+
+    _choice_constraints: ClassVar[dict] = {
+        "lams": [COUNT, "array-like"],
+        "eps": [Interval(Real, 0, 1, closed="neither"), None],
+        "cv": ["cv_object"],
+        "rule": [StrOptions({"min", "1se"})],
+        "n_jobs": [Integral, None],
+    }
+
+    def _adopt(self, problem: Problem, solution: Solution):
+        prior = problem.prior.with_strength(solution.extra["lam"])
+        return super()._adopt(problem.with_prior(prior), solution)  # type: ignore[misc]
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)  # type: ignore[misc]
+        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
+        rules = ("min", "1se")
+        self.lam_min_, self.lam_1se_ = (float(self.lams_[choose_strength(self.scores_, rule)]) for rule in rules)
 
 
 def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
@@ -44,6 +71,12 @@ def in_folds(
     if not splits:
         raise ValueError("cv must give at least one fold; got none.")
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*split) for split in splits))
+
+
+def refuse_unweighted(rows: Given) -> None:
+    """Refuse rows to be scored on that all have weight 0."""
+    if rows.sample_weight is not None and not np.any(rows.sample_weight):
+        raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
 
 
 def cross_validated_scores(folds: list[np.ndarray]) -> np.ndarray:

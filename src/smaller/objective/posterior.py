@@ -27,8 +27,7 @@ __all__ = ["Fit", "Point", "Posterior", "Verdict"]
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-# Rounding error of a sum of products relative to the lengths of its factors; it is added to gaps below COARSE only.
-EPSILON, COARSE = 1e-15, 1e-2
+EPSILON = 1e-15  # rounding error of a sum of products, relative to the lengths of its factors
 
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.

@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from itertools import chain
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_softmax
 from sklearn.metrics import check_scoring
 
-from .._sklearn import Interval, StrOptions
 from ..design import as_design, host
-from ..models.base import COUNT, NON_NEGATIVE, Given, problem_of, without
+from ..models.base import NON_NEGATIVE, Given, problem_of, without
 from ..models.folds import GivenRows, class_folds
 from ..models.multinomial import SMLR, SparseMultinomialModel
-from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
+from ..models.strength_choice import (
+    ChosenStrength,
+    choose_strength,
+    cross_validated_scores,
+    in_folds,
+    refuse_unweighted,
+)
 from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
 from ..objective.sample import Sample
@@ -27,7 +31,7 @@ from .path import Path, collected, grid_of, trail_of
 
 
 @dataclass(eq=False, repr=False)
-class SMLRCV(SparseMultinomialModel):
+class SMLRCV(ChosenStrength, SparseMultinomialModel):
     """SMLR with the strength of its prior chosen by cross-validation along a warm-started path.
 
     Parameters
@@ -96,12 +100,8 @@ class SMLRCV(SparseMultinomialModel):
 
     _parameter_constraints: ClassVar[dict] = {
         **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
-        "lams": [COUNT, "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
-        "rule": [StrOptions({"min", "1se"})],
+        **ChosenStrength._choice_constraints,
         "scoring": [str, callable, None],
-        "n_jobs": [Integral, None],
         "l2": [NON_NEGATIVE],
     }
 
@@ -170,16 +170,6 @@ class SMLRCV(SparseMultinomialModel):
             return found
         return found.followed_by(collected(problem, rest, trail_of(problem, rest, self.tol, self.max_iter)))
 
-    def _adopt(self, problem: Problem, solution: Solution):
-        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
-
-    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
-        super()._adopt_more(problem, solution)
-        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
-        self.lam_min_, self.lam_1se_ = (
-            float(self.lams_[choose_strength(self.scores_, rule)]) for rule in ("min", "1se")
-        )
-
 
 class _FoldModel(SMLR):
     """SMLR as a scorer sees it in a fold: with the offset of the rows left out."""
@@ -233,9 +223,8 @@ class _Fold:
 
     def _score_by(self, part: _FoldModel, problem: Problem, rows: Given):
         """A function of a solution: its score on the rows left out."""
+        refuse_unweighted(rows)
         X, y, weight, offset, *_ = rows
-        if weight is not None and not np.any(weight):
-            raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
         if self.model.scoring is None:
             return _LogLikelihood(problem, X, y, weight, offset)
         scorer = check_scoring(part, scoring=self.model.scoring)

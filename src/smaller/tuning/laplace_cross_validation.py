@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from .._sklearn import Interval, StrOptions
 from ..design import as_design, host
 from ..models.adaptive import LaplaceRegressor, solve_laplace
-from ..models.base import COUNT, Given, problem_of, without
+from ..models.base import Given, problem_of, without
 from ..models.folds import GivenRows
-from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
+from ..models.strength_choice import (
+    ChosenStrength,
+    choose_strength,
+    cross_validated_scores,
+    in_folds,
+    refuse_unweighted,
+)
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..solvers import Solution
 from .training_path import collected_numbers, laplace_grid, laplace_solutions
 
 
-class LaplaceRegressorCV(LaplaceRegressor):
+class LaplaceRegressorCV(ChosenStrength, LaplaceRegressor):
     """LaplaceRegressor, the lasso with the noise learned, at the strength that cross-validation chooses.
 
     Every strength is scored by the mean squared error on the rows left out.
@@ -67,11 +72,7 @@ class LaplaceRegressorCV(LaplaceRegressor):
 
     _parameter_constraints: ClassVar[dict] = {
         **without(LaplaceRegressor._parameter_constraints, "lam"),
-        "lams": [COUNT, "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
-        "rule": [StrOptions({"min", "1se"})],
-        "n_jobs": [Integral, None],
+        **ChosenStrength._choice_constraints,
     }
 
     def __init__(
@@ -147,16 +148,6 @@ class LaplaceRegressorCV(LaplaceRegressor):
             )
         return [(rows[train], rows[test]) for train, test in check_cv(folds).split(rows[:, None])]
 
-    def _adopt(self, problem: Problem, solution: Solution):
-        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
-
-    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
-        super()._adopt_more(problem, solution)
-        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
-        self.lam_min_, self.lam_1se_ = (
-            float(self.lams_[choose_strength(self.scores_, rule)]) for rule in ("min", "1se")
-        )
-
 
 class _Fold:
     """Fits the path on one part of the data and scores every strength on the other."""
@@ -170,9 +161,9 @@ class _Fold:
         shared = LaplaceRegressor._get_param_names()
         settings: dict[str, Any] = {k: v for k, v in self.model.get_params(deep=False).items() if k in shared}
         problem = problem_of(LaplaceRegressor(1.0, **settings), *self.data.part(train)[:4])
-        X, y, weight, offset, *_ = self.data.part(test, train)
-        if weight is not None and not np.any(weight):
-            raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
+        rows = self.data.part(test, train)
+        refuse_unweighted(rows)
+        X, y, weight, offset, *_ = rows
         design = as_design(problem.sample.basis.transform(X), problem.sample.design.intercept)
         known = np.asarray(y, dtype=np.float64) - (0.0 if offset is None else np.reshape(offset, len(y)))
         scores = [

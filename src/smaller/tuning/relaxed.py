@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from ..design import host
 from ..errors import Status, choose
+from ..models.base import coef_of
 from ..models.multinomial import SMLR, SparseMultinomialModel
 
 EXCLUDED = 1e30  # a penalty factor that no gradient exceeds
@@ -64,8 +63,7 @@ def refit(model, X, y, support="union", *, sample_weight=None, offset=None) -> S
             f"{kept} columns were kept for {n} samples of {m} classes: without a penalty there must be fewer than "
             f"{n / m:.0f}. Take a model with a stronger prior."
         )
-    coef = host(model.coef_)
-    coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
+    coef = coef_of(model)
     free = coef != 0 if support == "class" else np.broadcast_to(coef.any(axis=0), coef.shape)
     factor = np.where(free, 0.0, EXCLUDED)
     settings = {name: getattr(model, name) for name in SHARED}

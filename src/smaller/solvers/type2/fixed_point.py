@@ -427,8 +427,3 @@ def _rates(problem: UnitProblem, state: State) -> np.ndarray:
     gamma = np.full(len(problem.rows), OUT * state.gamma.max(initial=1.0))
     gamma[state.rows] = np.maximum(state.gamma, gamma[0])
     return prior_rate(problem.prior, gamma)
-
-
-def _nothing(state: State) -> State:
-    none = np.empty(0)
-    return state._replace(rows=none.astype(int), gamma=none, mean=state.mean[:0], determined=none)
