@@ -15,9 +15,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..basis import Linear, Polynomial
-from ..models.base import coef_of
 from ..models.multinomial import RMLR, SparseMultinomialModel
-from ..models.targets import penalty_factors
+from ..models.targets import coef_of, penalty_factors
 from .gibbs import LaplacePosterior
 
 FIXED_BASES = (Linear, Polynomial)  # functions of an input alone

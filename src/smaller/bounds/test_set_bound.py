@@ -8,8 +8,9 @@ from sklearn.base import clone
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.base import problem_of, weights_of
+from ..models.base import problem_of
 from ..models.multinomial import RMLR, MultinomialModel
+from ..models.targets import weights_of
 from .results import INDEPENDENT, TestSet, check_delta
 
 

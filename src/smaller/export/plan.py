@@ -23,11 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..basis import Kernel, Linear, Polynomial, Precomputed
 from ..models.adaptive import AdaptiveRegressor, JeffreysClassifier
-from ..models.base import coef_of
 from ..models.multinomial import MultinomialModel
 from ..models.regression import VarianceModel
 from ..models.rvm import RVMClassifier
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from ..models.type12 import TypeIIClassifier
 
 

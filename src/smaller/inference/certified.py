@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models.base import problem_of, weights_of
+from ..models.base import problem_of
 from ..models.multinomial import SMLR
+from ..models.targets import weights_of
 from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin

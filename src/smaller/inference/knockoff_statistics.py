@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from ..models.base import coef_of
+from ..models.targets import coef_of
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.laplace_cross_validation import LaplaceRegressorCV
 from .entry import Sample, entered, follower, has_path, is_unrelated

@@ -11,8 +11,8 @@ from sklearn.base import clone
 
 from ..errors import EmptyModelWarning
 from ..models.adaptive import LaplaceRegressor
-from ..models.base import coef_of
 from ..models.multinomial import SMLR
+from ..models.targets import coef_of
 from .bias_reduced import bias_reduced, least_squares
 from .checked import Rows
 from .entry import Sample

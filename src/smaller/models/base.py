@@ -369,18 +369,6 @@ def raw_scores(model: Estimator, X) -> np.ndarray:
     return model._scores(X)
 
 
-def coef_of(model: Any) -> np.ndarray:
-    """``coef_`` of a fitted model as an array on the host, a row for each score, also after ``sparsify``."""
-    coef = host(model.coef_)
-    return np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
-
-
-def weights_of(model: Estimator, k: int) -> np.ndarray:
-    """The weights of a fitted model in the k columns of its objective, the intercept last: (d + intercept, k)."""
-    coef = coef_of(model)[:k].T.astype(np.float64)
-    return np.vstack([coef, host(model.intercept_)[:k]]) if model.fit_intercept else coef
-
-
 def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
     """Warn of fits that did not reach their certificate: once, with the worst."""
     missed = [solution for solution in solutions if solution.status not in model._good_ends]

@@ -17,10 +17,11 @@ from ..objective.scaled import KERNELS, ScaledPosterior, scaled_kernel, times
 from ..priors import Laplace
 from ..solvers import Solution
 from ..solvers.type1.scalings import scalings
-from .base import POSITIVE, coef_of
+from .base import POSITIVE
 from .classification import ProbitModel
 from .one_vs_rest import joined, one_vs_rest
 from .selector import InputSelector
+from .targets import coef_of
 
 ROUNDS = 100
 NEARER = 0.1  # the second start has the scalings of the first times this

@@ -20,9 +20,10 @@ from ..priors import ElasticNet
 from ..solvers import Solution
 from ..solvers.blasso import BoostedPath
 from ..solvers.smooth import settle
-from .base import POSITIVE, coef_of, without
+from .base import POSITIVE, without
 from .boosted import BoostedModel, weights_at
 from .selector import InputSelector, Selector
+from .targets import coef_of
 
 
 @dataclass(eq=False, repr=False)

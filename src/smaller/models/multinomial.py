@@ -23,13 +23,13 @@ from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
 from ..solvers.canonical import lowered
 from ..solvers.l1.start import warm
 from ..solvers.ridge_evidence import most_evident_ridge
-from .base import NON_NEGATIVE, Given, weights_of
+from .base import NON_NEGATIVE, Given
 from .classification import ClassificationModel
 from .dask_sample import dask_sample
 from .grouping import Grouped
 from .predicting import note_inputs
 from .selector import Selector
-from .targets import penalty_factors, split_whole
+from .targets import penalty_factors, split_whole, weights_of
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X

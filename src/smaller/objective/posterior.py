@@ -117,19 +117,6 @@ class Posterior(MemoryRows):
             negligible=float(NEGLIGIBLE * self.total),
         )  # fmt: skip
 
-    @property
-    def penalty_arrays(self) -> Any:
-        """L1, ridge and groups as the compiled solver takes them."""
-        leaders, blocks = self.leaders, self.blocks
-        groups = None if blocks is None else _core.Groups(
-            start=blocks.starts.astype(np.int64), column=blocks.order.astype(np.int64), of=blocks.labels,
-            tau=blocks.tau, unit=np.ascontiguousarray(blocks.unit, dtype=np.float64),
-        )  # fmt: skip
-        return _core.Penalty(
-            l1=self.l1, l2=self.l2 if self.ridged else None, scale=self.scale,
-            leads=None if leaders is None else leaders.view(np.uint8), groups=groups,
-        )  # fmt: skip
-
     @cached_property
     def ridged(self) -> bool:
         """Whether any weight has a quadratic penalty."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.base import coef_of
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from .display import COLOURS, GREY, Display
 from .paths import deviations_of
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..models.base import coef_of
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
 from .inside import core
 from .kept import label_of

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..design import as_design
-from ..models.base import coef_of
+from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
 
 LISTED = 60  # weights shown

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import Status, choose
-from ..models.base import coef_of
 from ..models.multinomial import SMLR, SparseMultinomialModel
+from ..models.targets import coef_of
 
 EXCLUDED = 1e30  # a penalty factor that no gradient exceeds
 SHARED = ("basis", "parametrization", "class_weight", "fit_intercept", "standardize", "tol", "max_iter")
