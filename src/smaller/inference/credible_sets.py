@@ -144,10 +144,10 @@ class CredibleSets(FeatureSelector):
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ np.atleast_2d(self.coef_).T, dtype=np.float64) + self.intercept_
 
-    def sentence(self) -> str:
-        """The sets in plain words, the names of their features where these are known."""
+    def sentence(self, names=None) -> str:
+        """The sets in plain words, with names of the features: those given, or those seen in fit."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if names is None else names
         lines = []
         for features, share, purity in zip(self.sets_, self.set_probability_, self.purity_, strict=True):
             told = [str(j) if names is None else str(names[j]) for j in features[:8]]

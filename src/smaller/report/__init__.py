@@ -57,7 +57,7 @@ class Report:
 
 def report(
     model, X, y, *, names=None, source: str = "", training=None, path=None, selection=None, intervals=None,
-    threshold=None, date=None,
+    posterior=None, sets=None, threshold=None, date=None,
 ) -> Report:  # fmt: skip
     """A report on a fitted model: the weights kept, its errors, their bound, and its certificate.
 
@@ -84,6 +84,11 @@ def report(
         false.
     intervals : WeightTable, default=None
         Intervals and p-values of the weights, as :func:`smaller.inference.debiased` returns them.
+    posterior : PosteriorSample, default=None
+        Draws from the posterior of the model, as :func:`smaller.inference.sample_posterior` returns them: intervals
+        and probabilities beside the weights, and a plot of the intervals.
+    sets : CredibleSetsClassifier or CredibleSetsRegressor, default=None
+        Fitted on the inputs of the model: which of several similar features matter.
     threshold, date
         As :func:`smaller.report.facts` takes them.
 
@@ -107,7 +112,8 @@ def report(
     91% of the targets are in their 90 % intervals
     """
     told = {"names": names, "source": source, "training": training, "path": path, "threshold": threshold, "date": date}
-    return Report(facts(model, X, y, **told, selection=selection, intervals=intervals))
+    told |= {"selection": selection, "intervals": intervals, "posterior": posterior, "sets": sets}
+    return Report(facts(model, X, y, **told))
 
 
 def _render(facts: dict[str, Any]) -> str:

@@ -17,6 +17,8 @@ def charts(facts: dict[str, Any]) -> dict[str, dict]:
     found = {name: draw(facts) for name, draw in {"weights": _weights, **OF_TASK[facts["task"]]}.items()}
     if "curves" in facts["path"]:
         found["path"] = _path(facts)
+    if "posterior" in facts:
+        found["posterior"] = _posterior(facts["posterior"])
     return {name: spec for name, spec in found.items() if spec["data"]["values"]}
 
 
@@ -144,6 +146,32 @@ def _weights(facts: dict) -> dict:
              "encoding": {"y": y, "x": _axis("low", title, axis=end), "x2": {"field": "high"}}}  # fmt: skip
     layers = [bars, lines] if kept["errors"] else [bars]
     return _chart(values, "The greatest weights", layers, height=max(120, 20 * len(values)))
+
+
+def _posterior(found: dict) -> dict:
+    """Means and intervals of the greatest weights, and the weights of the model."""
+    several = len({row["class"] for row in found["weights"]}) > 1
+    ends = {"low": "standard_lower", "high": "standard_upper", "mean": "standard_mean", "model": "standard_model"}
+    values = [
+        {
+            "label": row["name"] + (f", {row['class']}" if several else ""),
+            **{name: row[key] for name, key in ends.items()},
+            "sign": row["sign"],
+        }
+        for row in found["weights"][:25]
+    ]
+    y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    title, end = "weight per standard deviation", {"titleAnchor": "end"}
+    lines = {"mark": {"type": "rule", "color": COLOURS[0], "strokeWidth": 2},
+             "encoding": {"y": y, "x": _axis("low", title, axis=end), "x2": {"field": "high"}}}  # fmt: skip
+    points = {"mark": {"type": "point", "filled": True, "size": 60, "color": COLOURS[0], "tooltip": True},
+              "encoding": {"y": y, "x": _axis("mean", title, axis=end)}}  # fmt: skip
+    model = {"mark": {"type": "point", "shape": "cross", "filled": True, "size": 40, "color": COLOURS[1]},
+             "encoding": {"y": y, "x": _axis("model", title, axis=end)}}  # fmt: skip
+    zero = {"mark": {"type": "rule", "color": FAINT}, "data": {"values": [{"mean": 0}]},
+            "encoding": {"x": _axis("mean", title, axis=end)}}  # fmt: skip
+    height = max(120, 20 * len(values))
+    return _chart(values, "Posterior means and intervals of the greatest weights", [zero, lines, points, model], height)
 
 
 def _path(facts: dict) -> dict:
