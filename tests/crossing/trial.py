@@ -111,6 +111,8 @@ def _selector(row, data):
     """The estimator of a selector; with groups, pairs of columns are the features."""
     if row["estimator"] == "groups":
         return smaller.SMLR(standardize=True, groups=np.arange(data.plain.shape[1]) // 2)
+    if row["estimator"] == "free":
+        return smaller.SMLR(standardize=True, penalty_factor=(np.arange(data.plain.shape[1]) > 0).astype(float))
     return SELECTORS[row["estimator"]][0 if row["classes"] else 1]
 
 

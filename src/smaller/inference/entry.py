@@ -27,9 +27,8 @@ TOGETHER = 1 + 1e-6  # features whose strengths of entry differ by less than thi
 CLASS_PATHS = (SMLR, SMLRCV, SBMLR)
 INPUT_MODELS = (JCFO, JFSCL)  # select inputs inside a kernel
 PATH_PARAMETERS = (
-    *("parametrization", "l2", "penalty_factor", "class_weight", "groups", "l1_share"),
+    *("parametrization", "l2", "penalty_factor", "class_weight", "groups", "l1_share", "group_factor"),
     *("fit_intercept", "standardize", "tol", "max_iter"),
-    *("groups", "l1_share", "group_factor"),
 )
 IMPORTANCES = ("theta_", "gates_", "coef_")  # scalings of the inputs, where a model has them, or weights
 

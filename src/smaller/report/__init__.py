@@ -80,8 +80,8 @@ def report(
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
     selection : StabilitySelection or Knockoffs, default=None
-        Fitted on the inputs of the model: how often half-samples select each feature, and how many of the list may be
-        false.
+        Fitted on the inputs of the model, or on more, of which the model has those selected: how often half-samples
+        select each feature, and how many of the list may be false.
     intervals : WeightTable, default=None
         Intervals and p-values of the weights, as :func:`smaller.inference.debiased` returns them.
     posterior : PosteriorSample, default=None
