@@ -26,6 +26,8 @@ SELECTED = {
 
 GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
+MORE_BASES = [*BASES, "laplacian"]
+KERNELS = MORE_BASES[2:]
 SOFTMAX = {
     "basis": BASES,
     "parametrization": ["symmetric", "reference"],
@@ -69,7 +71,7 @@ def large(row):
 
 def other_columns(row):
     """Penalty factors belong to columns, and those of a kernel are other ones for other rows."""
-    return row["basis"] in ("rbf", "poly", "precomputed") and row["penalty_factor"] != "none"
+    return row["basis"] in KERNELS and row["penalty_factor"] != "none"
 
 
 def all_weights_at_once(row):
@@ -120,7 +122,13 @@ TABLES = [
     ),
     Table(
         "RMLR",
-        {**LABELLED, **WITH_DASK, **SOFTMAX, "lam": [0.01, 1.0, "evidence"], "warm_start": [False, True]},
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "lam": [0.01, 1.0, "evidence"],
+            "warm_start": [False, True],
+        },
         "ridge",
         refused=refuse(
             SMLR_RULES,
@@ -133,15 +141,18 @@ TABLES = [
         {
             **LABELLED,
             **SOFTMAX,
-            "l2": [0.0, 0.5],
+            "basis": MORE_BASES,
+            "l2": [0.0, 0.5, "two"],
             "rule": ["min", "1se"],
             "scoring": [None, "accuracy"],
+            "relax": [False, True],
             "groups": GROUPS,
         },
-        "softmax",
+        "searched",
         fixed={"lams": 8, "cv": 2},
         refused=refuse(
             SMLR_RULES,
+            lambda row: row["relax"] and row["basis"] in KERNELS,
             other_columns,
             lambda row: row["classes"] == 20,
             no_such_groups,
@@ -185,7 +196,7 @@ TABLES = [
         {
             **REAL,
             "targets": [1],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "lam": ["universal", 3.0],
             "noise": ["learn", 0.5],
             "solver": ["newton", "em"],
@@ -194,6 +205,21 @@ TABLES = [
         },
         "lasso",
         refused=refuse(SMLR_RULES, lambda row: row["lam"] == "universal" and not row["standardize"]),
+    ),
+    Table(
+        "LaplaceRegressorCV",
+        {
+            **REAL,
+            "targets": [1],
+            "basis": MORE_BASES,
+            "rule": ["min", "1se"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+        },
+        "lasso",
+        fixed={"lams": 6, "cv": 2},
+        refused=SMLR_RULES,
     ),
     Table(
         "JeffreysRegressor",
@@ -217,6 +243,7 @@ TABLES = [
             "basis": BASES,
             "algorithm": ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -229,9 +256,10 @@ TABLES = [
             **REAL,
             **WITH_DEVICE,
             "targets": [1, 3],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -256,7 +284,7 @@ TABLES = [
         {
             **LABELLED,
             **WITH_DEVICE,
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
             "moderate": [True, False],

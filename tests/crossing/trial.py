@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 import smaller
+from smaller.basis import Kernel
 from smaller.errors import (
     ConvergenceWarning,
     EmptyModelWarning,
@@ -73,6 +74,10 @@ def run(table, row, seed):
 def parameters(table, row, data):
     """Constructor parameters of the model."""
     given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
+    if given.get("basis") == "laplacian":
+        given["basis"] = Kernel("laplacian")
+    if given.get("l2") == "two":
+        given["l2"] = [0.0, 0.5]
     if "class_weight" in given:
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:

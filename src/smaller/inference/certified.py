@@ -8,10 +8,10 @@ import numpy as np
 
 from ..models.base import problem_of
 from ..models.multinomial import SMLR
-from ..models.targets import weights_of
 from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin
+from ..tuning.relaxed import ridge_of, weights_on_path
 from .entry import CLASS_PATHS
 
 ROUNDING = 1e-14  # relative to samples times objective: no gap is trusted below this
@@ -66,7 +66,7 @@ def certified_support(model, X, y, sample_weight=None, offset=None) -> Certified
     [ True  True False False] [False False  True  True]
     """
     objective = _objective(model, X, y, sample_weight, offset)
-    zero = _proved_zero(objective, weights_of(model, objective.k))
+    zero = _proved_zero(objective, _weights(model, objective))
     nonzero = np.zeros(len(zero), dtype=bool)
     for j in model.support_:
         nonzero[j] = _enters(objective, int(j), model.tol)
@@ -77,7 +77,7 @@ def _objective(model, X, y, sample_weight, offset) -> Posterior:
     """The objective that the model minimises, at its strength."""
     if not isinstance(model, CLASS_PATHS) or not hasattr(model, "coef_"):
         raise ValueError(f"certified_support takes a fitted SMLR, SMLRCV or SBMLR; got {type(model).__name__}.")
-    if model.basis != "linear" or getattr(model, "l2", 0.0) or getattr(model, "groups", None) is not None:
+    if model.basis != "linear" or ridge_of(model) or getattr(model, "groups", None) is not None:
         raise ValueError("certified_support is about features: the model needs basis='linear', l2=0 and no groups.")
     if model.parametrization != "symmetric" and len(model.classes_) > 2:
         raise ValueError("certified_support needs parametrization='symmetric', in which no class is special.")
@@ -85,6 +85,11 @@ def _objective(model, X, y, sample_weight, offset) -> Posterior:
     settings = {name: getattr(model, name) for name in names}
     lam = float(getattr(model, "lam_", getattr(model, "lam", np.nan)))
     return problem_of(SMLR(lam, **settings), X, y, sample_weight, offset).objective
+
+
+def _weights(model, objective: Posterior) -> np.ndarray:
+    coef, intercept = weights_on_path(model)
+    return np.vstack([coef.T, intercept]) if objective.design.intercept else np.ascontiguousarray(coef.T)
 
 
 def _residual_bounds(objective: Posterior, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

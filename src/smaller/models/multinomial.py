@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from .._sklearn import StrOptions
 from ..basis import as_basis
+from ..design import host
 from ..errors import EmptyModelWarning, Status, warn
 from ..likelihoods import Multinomial
 from ..objective.posterior import Posterior
@@ -29,7 +30,7 @@ from .dask_sample import dask_sample
 from .grouping import Grouped
 from .predicting import note_inputs
 from .selector import Selector
-from .targets import penalty_factors, split_whole, weights_of
+from .targets import coef_of, penalty_factors, split_whole
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
@@ -106,7 +107,8 @@ class MultinomialModel(ClassificationModel):
             return begin(objective)
         if self.coef_.shape[1] != objective.design.d:
             return begin(objective)
-        last = weights_of(self, objective.k)
+        coef, intercept, k = coef_of(self).astype(np.float64), host(self.intercept_), objective.k
+        last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
         last[np.isinf(objective.l1)] = 0.0
         return warm(objective, last)
 

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._sklearn import Interval, StrOptions
-from ..objective.problem import Problem
-from ..solvers import Solution
 from .base import COUNT, Given
 
-
-class ChosenStrength:
-    """Models whose strength is chosen along a path: ``lam_``, the strengths tried and their scores."""
-
-    _choice_constraints: ClassVar[dict] = {
-        "lams": [COUNT, "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
-        "rule": [StrOptions({"min", "1se"})],
-        "n_jobs": [Integral, None],
-    }
-
-    def _adopt(self, problem: Problem, solution: Solution):
-        prior = problem.prior.with_strength(solution.extra["lam"])
-        return super()._adopt(problem.with_prior(prior), solution)  # type: ignore[misc]
-
-    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
-        super()._adopt_more(problem, solution)  # type: ignore[misc]
-        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
-        rules = ("min", "1se")
-        self.lam_min_, self.lam_1se_ = (float(self.lams_[choose_strength(self.scores_, rule)]) for rule in rules)
+# Constraints of the parameters of models that choose their strength.
+CHOICE: dict[str, list] = {
+    "lams": [COUNT, "array-like"],
+    "eps": [Interval(Real, 0, 1, closed="neither"), None],
+    "cv": ["cv_object"],
+    "rule": [StrOptions({"min", "1se"})],
+    "n_jobs": [Integral, None],
+}
 
 
 def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
@@ -95,9 +80,26 @@ def choose_strength(scores: np.ndarray, rule: str) -> int:
 
     Strengths decrease along the columns and greater scores are better.
     """
+    return choose_candidate(scores[:, None], rule)[1]
+
+
+def choose_candidate(scores: np.ndarray, rule: str) -> tuple[int, int]:
+    """The candidate and the position of its strength; scores are (n_folds, n_candidates, n_strengths).
+
+    "1se" takes the strongest prior at which some candidate is within one standard error of the best, and there the best
+    candidate. Of equal scores the stronger prior is taken, then the first candidate.
+    """
     mean = scores.mean(axis=0)
-    best = int(np.argmax(mean))
+    best = int(np.argmax(mean.max(axis=0)))
+    candidate = _first_best(mean[:, best])
     if rule == "min" or len(scores) < 2:
-        return best
-    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.flatnonzero(mean >= mean[best] - error)[0])
+        return candidate, best
+    error = scores[:, candidate, best].std(ddof=1) / np.sqrt(len(scores))
+    strongest = int(np.flatnonzero(mean.max(axis=0) >= mean[candidate, best] - error)[0])
+    return _first_best(mean[:, strongest]), strongest
+
+
+def _first_best(scores: np.ndarray) -> int:
+    """The first of the candidates whose scores are equal to the best, up to the tolerance of their fits."""
+    best = scores.max()
+    return int(np.flatnonzero(scores >= best - 1e-8 * (1.0 + abs(best)))[0])

@@ -136,12 +136,6 @@ def coef_of(model: Any) -> np.ndarray:
     return np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
 
 
-def weights_of(model: Any, k: int) -> np.ndarray:
-    """The weights of a fitted model in the k columns of its objective, the intercept last: (d + intercept, k)."""
-    coef = coef_of(model)[:k].T.astype(np.float64)
-    return np.vstack([coef, host(model.intercept_)[:k]]) if model.fit_intercept else coef
-
-
 def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray]:
     """coef_ and intercept_ from the columns of the objective."""
     return split_whole(W, objective, m)[:2]

@@ -12,20 +12,14 @@ from ..design import as_design, host
 from ..models.adaptive import LaplaceRegressor, solve_laplace
 from ..models.base import Given, problem_of, without
 from ..models.folds import GivenRows
-from ..models.strength_choice import (
-    ChosenStrength,
-    choose_strength,
-    cross_validated_scores,
-    in_folds,
-    refuse_unweighted,
-)
+from ..models.strength_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..solvers import Solution
 from .training_path import collected_numbers, laplace_grid, laplace_solutions
 
 
-class LaplaceRegressorCV(ChosenStrength, LaplaceRegressor):
+class LaplaceRegressorCV(LaplaceRegressor):
     """LaplaceRegressor, the lasso with the noise learned, at the strength that cross-validation chooses.
 
     Every strength is scored by the mean squared error on the rows left out.
@@ -72,7 +66,7 @@ class LaplaceRegressorCV(ChosenStrength, LaplaceRegressor):
 
     _parameter_constraints: ClassVar[dict] = {
         **without(LaplaceRegressor._parameter_constraints, "lam"),
-        **ChosenStrength._choice_constraints,
+        **CHOICE,
     }
 
     def __init__(
@@ -147,6 +141,16 @@ class LaplaceRegressorCV(ChosenStrength, LaplaceRegressor):
                 "LaplaceRegressor."
             )
         return [(rows[train], rows[test]) for train, test in check_cv(folds).split(rows[:, None])]
+
+    def _adopt(self, problem: Problem, solution: Solution):
+        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
+
+    def _adopt_more(self, problem: Problem, solution: Solution) -> None:
+        super()._adopt_more(problem, solution)
+        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
+        self.lam_min_, self.lam_1se_ = (
+            float(self.lams_[choose_strength(self.scores_, rule)]) for rule in ("min", "1se")
+        )
 
 
 class _Fold:
