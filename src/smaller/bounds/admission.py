@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..basis import Linear, Polynomial
 from ..models.multinomial import RMLR, SparseMultinomialModel
 from ..models.targets import coef_of, penalty_factors
-from .gibbs import LaplacePosterior
+from .gibbs_risk import LaplacePosterior
 
 FIXED_BASES = (Linear, Polynomial)  # functions of an input alone
 

@@ -19,7 +19,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
-from ..rows.device import placed
+from ..rows.device_posterior import placed
 from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
 from ..solvers.canonical import lowered
 from ..solvers.l1.start import warm

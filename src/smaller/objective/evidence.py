@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, qr, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..design import Design
-from .columns import Columns
+from .weighted_columns import Columns
 
 LOG_2PI = float(np.log(2 * np.pi))
 # Relative to the diagonal, tried in turn: rounding may leave nearly collinear columns just short of positive definite.

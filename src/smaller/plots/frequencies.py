@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..models.selector import input_names
 from ..models.targets import coef_of
 from .display import COLOURS, GREY, Display
-from .paths import deviations_of
+from .weight_paths import deviations_of
 
 NAMED = 12  # features with their names
 ROW = 0.055  # height of a row of names above the points, in the units of the shares
