@@ -253,7 +253,7 @@ class Estimator(BaseEstimator):
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution
 
     def _summarise(self, solution: Solution) -> None:
-        """Attributes that say how the fit ended."""
+        """Attributes of how the fit ended: iterations, certificate, history and status."""
         self.n_iter_, self.violation_ = solution.n_iter, solution.violation
         self.objective_, self.history_ = solution.objective, solution.history
         self.status_ = solution.status.name.lower()

@@ -152,7 +152,7 @@ def _readmitted(problem: UnitProblem, state: State, learn: bool, rows: np.ndarra
 
 
 def _ended(problem: UnitProblem, state: State, floor: float, history: list, tol: float) -> Solution:
-    """Told in the units of the data; a model with a prior of the variances is judged by its own objective."""
+    """The solution in the units of the data; a prior of the variances counts in its objective and its status."""
     final = solution(problem.evidence, problem.fit(state), floor, history, tol, True)
     if not problem.free:
         return final
