@@ -79,7 +79,7 @@ class FrequencyDisplay(Display):
         sizes, unit = np.sqrt((coef**2).sum(axis=0)), "unit"
         if X is not None:
             sizes, unit = sizes * deviations_of(X), "standard deviation"
-        names = input_names(selector, None if names is None else np.asarray(names, dtype=object))
+        names = input_names(selector, names)
         known = float(selector.threshold_), float(selector.expected_false_)
         return cls(selector.frequencies_, sizes, list(names), *known, unit).plot(ax)
 
