@@ -8,7 +8,9 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from . import judges
+from .effect_sets import effect_sets
 from .group_judges import GroupedSoftmax
+from .posterior_draws import posterior
 from .samples import at_home
 from .selection import knockoffs, stability
 from .weight_tables import debiased
@@ -402,6 +404,6 @@ def dual_space(model, row, data, given):
 
 FAMILIES = (
     softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance, dual_space,
-    stability, knockoffs, debiased,
+    stability, knockoffs, debiased, posterior, effect_sets,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}
