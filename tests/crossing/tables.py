@@ -28,6 +28,8 @@ SELECTED = {
 
 GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
+MORE_BASES = [*BASES, "laplacian"]
+KERNELS = MORE_BASES[2:]
 SOFTMAX = {
     "basis": BASES,
     "parametrization": ["symmetric", "reference"],
@@ -71,7 +73,7 @@ def large(row):
 
 def other_columns(row):
     """Penalty factors belong to columns, and those of a kernel are other ones for other rows."""
-    return row["basis"] in ("rbf", "poly", "precomputed") and row["penalty_factor"] != "none"
+    return row["basis"] in KERNELS and row["penalty_factor"] != "none"
 
 
 def all_weights_at_once(row):
@@ -122,7 +124,13 @@ TABLES = [
     ),
     Table(
         "RMLR",
-        {**LABELLED, **WITH_DASK, **SOFTMAX, "lam": [0.01, 1.0, "evidence"], "warm_start": [False, True]},
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "lam": [0.01, 1.0, "evidence"],
+            "warm_start": [False, True],
+        },
         "ridge",
         refused=refuse(
             SMLR_RULES,
@@ -135,15 +143,18 @@ TABLES = [
         {
             **LABELLED,
             **SOFTMAX,
-            "l2": [0.0, 0.5],
+            "basis": MORE_BASES,
+            "l2": [0.0, 0.5, "two"],
             "rule": ["min", "1se"],
             "scoring": [None, "accuracy"],
+            "relax": [False, True],
             "groups": GROUPS,
         },
-        "softmax",
+        "searched",
         fixed={"lams": 8, "cv": 2},
         refused=refuse(
             SMLR_RULES,
+            lambda row: row["relax"] and row["basis"] in KERNELS,
             other_columns,
             lambda row: row["classes"] == 20,
             no_such_groups,
@@ -187,7 +198,7 @@ TABLES = [
         {
             **REAL,
             "targets": [1],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "lam": ["universal", 3.0],
             "noise": ["learn", 0.5],
             "solver": ["newton", "em"],
@@ -196,6 +207,21 @@ TABLES = [
         },
         "lasso",
         refused=refuse(SMLR_RULES, lambda row: row["lam"] == "universal" and not row["standardize"]),
+    ),
+    Table(
+        "LaplaceRegressorCV",
+        {
+            **REAL,
+            "targets": [1],
+            "basis": MORE_BASES,
+            "rule": ["min", "1se"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+        },
+        "lasso",
+        fixed={"lams": 6, "cv": 2},
+        refused=SMLR_RULES,
     ),
     Table(
         "JeffreysRegressor",
@@ -219,6 +245,7 @@ TABLES = [
             "basis": BASES,
             "algorithm": ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -231,9 +258,10 @@ TABLES = [
             **REAL,
             **WITH_DEVICE,
             "targets": [1, 3],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -258,7 +286,7 @@ TABLES = [
         {
             **LABELLED,
             **WITH_DEVICE,
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
             "moderate": [True, False],
@@ -377,7 +405,7 @@ TABLES = [
         {
             **LABELLED,
             **SELECTED,
-            "estimator": ["none", "path"],
+            "estimator": ["none", "path", "free"],  # free: the model does not penalise the first column
             "level": [0.5, 0.95],
             "intervals": ["auto", "anyway"],
             "p_values": ["auto", "debiased", "multi-split"],
@@ -385,7 +413,11 @@ TABLES = [
         },
         "debiased",
         fixed={"n_splits": 20},
-        refused=lambda row: row["offset"] == "1e6",  # most splits are then separated, which takes seconds to find out
+        # With offsets of 1e6, or of 1e3 and a free column, most splits are separated, which takes seconds to find out.
+        refused=refuse(
+            lambda row: row["offset"] == "1e6",
+            lambda row: row["estimator"] == "free" and (row["classes"] == 0 or row["offset"] == "1e3"),
+        ),
     ),
     Table(
         "sample_posterior",  # 20 draws of two chains: what follows from each draw, not whether the chains have settled

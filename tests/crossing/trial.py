@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 import smaller
+from smaller.basis import Kernel
 from smaller.errors import (
     ConvergenceWarning,
     EmptyModelWarning,
@@ -76,6 +77,10 @@ def run(table, row, seed):
 def parameters(table, row, data):
     """Constructor parameters of the model."""
     given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
+    if given.get("basis") == "laplacian":
+        given["basis"] = Kernel("laplacian")
+    if given.get("l2") == "two":
+        given["l2"] = [0.0, 0.5]
     if "class_weight" in given:
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:
@@ -126,6 +131,8 @@ def _selector(row, data):
     """The estimator of a selector; with groups, pairs of columns are the features."""
     if row["estimator"] == "groups":
         return smaller.SMLR(standardize=True, groups=np.arange(data.plain.shape[1]) // 2)
+    if row["estimator"] == "free":
+        return smaller.SMLR(standardize=True, penalty_factor=(np.arange(data.plain.shape[1]) > 0).astype(float))
     return SELECTORS[row["estimator"]][0 if row["classes"] else 1]
 
 

@@ -19,6 +19,7 @@ from .feature_selector import FeatureSelector, in_parallel
 from .gaussian import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
 from .knockoff_filter import e_bh, e_values, knockoff_threshold
 from .knockoff_statistics import STATISTICS, standardised, tuned
+from .same_rows import remember_kept
 from .words import NOTHING, list_of
 
 RATE = Interval(Real, 0, 1, closed="neither")
@@ -67,7 +68,8 @@ class Knockoffs(FeatureSelector):
     mean : array-like of shape (n_features,), default=None
         With `covariance`; None is the mean of X.
     sampler : callable, default=None
-        ``sampler(X, rng)`` gives knockoffs of X, for columns that are not normal; `rng` is a NumPy generator.
+        ``sampler(X, rng)`` gives knockoffs of X, for columns that are not normal; `rng` is a NumPy generator. X is
+        without constant columns and without copies of columns, and cannot be written to.
     plus : bool, default=True
         Whether the 1 is added in the numerator. False (n_copies=1 only) controls a modified rate.
 
@@ -153,7 +155,7 @@ class Knockoffs(FeatureSelector):
 
     def _fit(self, X, y, fit_params):
         self._validate_params()
-        self._check_options()
+        self._check_options(fit_params)
         rows = checked_rows(
             self, X, y, None, fit_params, accept_sparse=False, ensure_min_features=1, ensure_min_samples=4
         )
@@ -168,7 +170,12 @@ class Knockoffs(FeatureSelector):
         statistics = self._compare(rows, sampler)
         return self._adopt(rows, statistics, getattr(sampler, "s", None))
 
-    def _check_options(self) -> None:
+    def _check_options(self, fit_params: dict) -> None:
+        if fit_params.get("groups") is not None:
+            raise ValueError(
+                "Knockoffs need samples that are independent of each other, and take no groups of them; use "
+                "StabilitySelection, which halves groups whole."
+            )
         if not self.plus and self.n_copies > 1:
             raise ValueError(
                 f"plus=False is for a single set of knockoffs, but n_copies={self.n_copies}: e-values need the 1 that "
@@ -232,6 +239,7 @@ class Knockoffs(FeatureSelector):
         self.copies_, self.estimator_ = rows.copies(), rows.estimator
         if not len(selected):
             warn(f"{type(self).__name__} selected no feature. {NOTHING} {self._why_empty()}", EmptyModelWarning)
+        remember_kept(self, rows.given)
         return self
 
     def _copy_fdr(self) -> float:
@@ -273,11 +281,14 @@ class Knockoffs(FeatureSelector):
 def _compared(rows: Rows, sampler, rng: np.random.Generator, statistic) -> np.ndarray:
     """W of one set of knockoffs; each column and its knockoff change places at random, so that no order tells them."""
     X = rows.X
-    copies = np.asarray(sampler(X, rng), dtype=np.float64)
+    shown = X.view()
+    shown.flags.writeable = False  # a sampler that changes X would change what its copies are compared with
+    copies = np.asarray(sampler(shown, rng), dtype=np.float64)
     if copies.shape != X.shape or not np.isfinite(copies).all():
+        found = f"shape {copies.shape}" if copies.shape != X.shape else "NaN or infinity"
         raise ValueError(
             f"sampler must give finite numbers of the shape of X, {X.shape} (without constant columns and copies of "
-            f"columns); got shape {copies.shape}."
+            f"columns); got {found}."
         )
     swapped = rng.random(X.shape[1]) < 0.5
     both = np.hstack([np.where(swapped, copies, X), np.where(swapped, X, copies)])

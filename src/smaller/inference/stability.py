@@ -21,6 +21,7 @@ from .entry import first_features
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .feature_selector import FeatureSelector, in_parallel
 from .halves import complementary_pairs
+from .same_rows import remember_kept
 from .words import NOTHING, list_of
 
 USUAL_THRESHOLD = 0.9  # at which the default of n_selected must be allowed
@@ -221,6 +222,7 @@ class StabilitySelection(FeatureSelector):
                 "show some.",
                 EmptyModelWarning,
             )
+        remember_kept(self, rows.given)
         return self
 
     # -- the result
@@ -258,7 +260,7 @@ class StabilitySelection(FeatureSelector):
         p, q, few = self.n_distinct_, self.n_selected_, self.expected_false_
         fewer = np.count_nonzero(self.n_entered_ < q)
         listed = list_of(self.support_, p) if self.group_support_ is None else list_of(self.group_support_, p, "group")
-        first = f"{listed}, at most {few:.2g} {'is' if few <= 1 else 'are'} expected to be false."
+        first = f"{listed}, at most {few:.2g} {'is' if float(f'{few:.2g}') <= 1 else 'are'} expected to be false."
         if not len(self.support_):
             first = f"Of {p} features none was selected. {NOTHING}"
         if short:

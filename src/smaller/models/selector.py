@@ -37,7 +37,7 @@ class Selector(TransformerMixin):
         if name in P_VALUES:
             raise AttributeError(
                 f"{type(self).__name__} has no {name}: the weight of a sparse fit was selected and shrunk by the same "
-                "samples, so that it has no p-value of its own. Use smaller.inference.debiased(model, X, y)."
+                "samples, so that it has no p-value of its own. Use smaller.inference.debiased(None, X, y)."
             )
         return object.__getattribute__(self, name)  # raises the usual error
 

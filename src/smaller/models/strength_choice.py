@@ -62,9 +62,26 @@ def choose_strength(scores: np.ndarray, rule: str) -> int:
 
     Strengths decrease along the columns and greater scores are better.
     """
+    return choose_candidate(scores[:, None], rule)[1]
+
+
+def choose_candidate(scores: np.ndarray, rule: str) -> tuple[int, int]:
+    """The candidate and the position of its strength; scores are (n_folds, n_candidates, n_strengths).
+
+    "1se" takes the strongest prior at which some candidate is within one standard error of the best, and there the best
+    candidate. Of equal scores the stronger prior is taken, then the first candidate.
+    """
     mean = scores.mean(axis=0)
-    best = int(np.argmax(mean))
+    best = int(np.argmax(mean.max(axis=0)))
+    candidate = _first_best(mean[:, best])
     if rule == "min" or len(scores) < 2:
-        return best
-    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.flatnonzero(mean >= mean[best] - error)[0])
+        return candidate, best
+    error = scores[:, candidate, best].std(ddof=1) / np.sqrt(len(scores))
+    strongest = int(np.flatnonzero(mean.max(axis=0) >= mean[candidate, best] - error)[0])
+    return _first_best(mean[:, strongest]), strongest
+
+
+def _first_best(scores: np.ndarray) -> int:
+    """The first of the candidates whose scores are equal to the best, up to the tolerance of their fits."""
+    best = scores.max()
+    return int(np.flatnonzero(scores >= best - 1e-8 * (1.0 + abs(best)))[0])

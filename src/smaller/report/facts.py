@@ -54,8 +54,8 @@ def facts(
     with_path : bool, default=True
         Whether to include the path.
     selection : StabilitySelection or Knockoffs, default=None
-        Fitted on the inputs of the model: the weights get the frequencies (or e-values) of their features, and the
-        facts a sentence about how many of them may be false.
+        Fitted on the inputs of the model, or on more, of which the model has those selected: the weights get the
+        frequencies (or e-values) of their features, and the facts a sentence about how many of them may be false.
     intervals : WeightTable, default=None
         As :func:`smaller.inference.debiased` returns it: the weights get intervals and p-values.
     posterior : PosteriorSample, default=None
