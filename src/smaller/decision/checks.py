@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from .._sklearn import check_sample_weight
+from ..models.base import checked_weights
 
 SUM_TOLERANCE = 1e-4  # of the sum of a row of probabilities: allows float32, and numbers printed with five digits
 
@@ -87,9 +87,7 @@ def positions(y, classes: np.ndarray) -> np.ndarray:
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:
     """Weights of n samples, not all 0."""
-    if sample_weight is not None and not np.asarray(sample_weight).any():
-        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-    return check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    return checked_weights(sample_weight, np.empty((n, 1)))
 
 
 def priors(values, classes: np.ndarray, name: str, positive: bool = False) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .base import Design
+from .protocol import Design
 
 BLOCK_BYTES = 2**26  # of the vectors that are multiplied at a time
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import check_feature_names, check_n_features
 from ..design import namespace, on_device, tensors
 from ..rows.dask.collections import is_frame, is_lazy
-from ..rows.dask.predicting import by_blocks, fraction_correct
+from ..rows.dask.predicted_blocks import by_blocks, fraction_correct
 
 
 def blockwise(columns: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda model: np.float64):

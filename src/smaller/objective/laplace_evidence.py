@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import helmert, qr, solve_triangular
 
 from ..design import Design
-from .columns import Columns
 from .evidence import LOG_2PI, Quality, inverse
+from .weighted_columns import Columns
 
 NEWTON = 100  # most steps to a mode; a few are enough as a rule
 PARTS = 20  # lengths of a Newton step that are tried
