@@ -170,6 +170,10 @@ def test_command_lists_features_with_their_frequencies(files, capsys):
     ("table", "options", "said"),
     [
         ("numbers.csv", ["--max-false", "0.5"], "at most"),
+        ("classes.csv", ["--selected", "3", "--threshold", "0.7"], "at least 70% of 100 half-samples"),
+        ("classes.csv", ["--selected", "2", "--bound", "worst-case"], "The bound is the worst-case one"),
+        ("classes.csv", ["--threshold", "0.9"], "at least 90% of 100 half-samples"),
+        ("classes.csv", [], "measure its errors, and test its weights, on other rows"),
         ("classes.csv", ["--method", "tests", "--ignore", "patient"], "at least 8 for each: intervals can be trusted"),
         ("numbers.csv", ["--method", "tests", "--ignore", "patient"], "have a weight that is not 0"),
         ("classes.csv", ["--method", "splits", "--ignore", "patient"], "p-values come from 50 splits"),
@@ -189,6 +193,9 @@ def test_command_has_every_method(files, capsys, table, options, said):
         (["--method", "tests", "--group", "patient"], "--group is for --method stability"),
         (["--group", "hospital"], "hospital"),
         (["--max-false", "0"], "max_false"),
+        (["--bound", "sharp"], "--bound must be one of 'worst-case'"),
+        (["--selected", "9", "--threshold", "0.6", "--max-false", "1"], "more than max_false=1"),
+        (["--selected", "99"], "n_selected=99 features cannot be selected from"),
     ],
 )
 def test_command_refuses_with_a_sentence(files, capsys, options, said):

@@ -166,6 +166,11 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
         raise ValueError(
             "debiased corrects the bias of an L1 penalty, and the model has groups; give one without groups, or None."
         )
+    if getattr(model, "relax", False):
+        raise ValueError(
+            "debiased corrects the bias of an L1 fit, and relax=True takes some of it away already, on the same "
+            "samples; give the model without relax, or None."
+        )
     if getattr(model, "class_weight", None) is not None:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."

@@ -16,6 +16,7 @@ from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.path import Path, path
+from ..tuning.relaxed import ridge_of
 from ..tuning.training_path import laplace_path
 
 POINTS, REACH = 40, 0.35  # strengths of each part of the path, and how far down each part goes
@@ -77,6 +78,7 @@ def follower(estimator, sample: Sample) -> Callable[..., Path]:
     known = estimator.get_params(deep=False)
     shared = {name: known[name] for name in PATH_PARAMETERS if name in known}
     if isinstance(estimator, CLASS_PATHS):
+        shared["l2"] = ridge_of(estimator)
         return lambda lams, **options: path(X, y, lams, **options, **extra, **shared)
     # Features enter in the same order at every noise; a given noise cannot collapse where the columns fit y exactly.
     shared["noise"] = float(np.var(y)) or 1.0

@@ -113,6 +113,8 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     posed = clone(model)
     sample = posed._check(given)
     problem = posed._pose(sample)
+    if hasattr(model, "l2_"):
+        problem = problem.with_prior(problem.prior.with_ridge(model.l2_))
     _refuse_prior(problem)
     if sample.classes is not None and not np.array_equal(sample.classes, model.classes_):
         raise ValueError(

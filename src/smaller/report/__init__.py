@@ -124,13 +124,13 @@ def _render(facts: dict[str, Any]) -> str:
         raise ImportError(EXTRA) from None
     loader = jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8"))
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=_figures, interval=_interval)
+    environment.filters.update(percent=lambda x: f"{100 * x:.1f}\u00a0%", figures=_figures, interval=_interval)
     drawn = charts(facts)
     return environment.get_template("report.html.j2").render(
         facts=facts,
         charts=drawn,
-        facts_json=_for_script(json.dumps(facts)),
-        charts_json=_for_script(json.dumps(drawn)),
+        facts_json=_for_script(json.dumps(facts, separators=(",", ":"))),
+        charts_json=_for_script(json.dumps(drawn, separators=(",", ":"))),
         library=vl_convert.javascript_bundle().replace("</script", "<\\/script"),
     )
 
