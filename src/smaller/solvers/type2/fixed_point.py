@@ -240,7 +240,7 @@ def check_prior(prior: Any, algorithm: str) -> None:
         return
     if algorithm == "fast":
         raise ValueError(
-            f"algorithm='fast' needs prior='jeffreys', under which the variance of greatest evidence of each column has "
+            "algorithm='fast' needs prior='jeffreys', under which the variance of greatest evidence of each column has "
             f"a closed form; got {prior!r}. Take 'em', 'mackay' or 'reweighted-l2'."
         )
     if not increases(prior):
