@@ -2,10 +2,10 @@
 Which of these features would other samples select?
 ===================================================
 
-One fit of a sparse model gives weights; it does not say which features are there by chance. Here are 120 samples of 400
-features, of which six matter. To the right are features with a large weight in the fit to all samples; above the dotted
-line are those that most half-samples select, of which at most one is expected to be false. Some weights on the right
-are low: they fit the noise of these samples, and half of them would not have selected the feature.
+One fit of a sparse model gives weights; it does not say which features are there by chance. Here are 120 samples of
+400 features, of which six matter. To the right are features with a large weight in the fit to all samples; above the
+dotted line are those that most half-samples select, of which at most one is expected to be false. Some weights on the
+right are low: they fit the noise of these samples, and half of them would not have selected the feature.
 """
 
 import matplotlib.pyplot as plt

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from smaller import SMLR, SMLRCV, LaplaceRegressor
 from smaller.errors import EmptyModelWarning
 from smaller.inference import Knockoffs
-from smaller.inference.gaussian import GaussianKnockoffs, equicorrelated, estimated_law, minimum_variance
+from smaller.inference.gaussian_knockoffs import GaussianKnockoffs, equicorrelated, estimated_law, minimum_variance
 from smaller.inference.knockoff_filter import e_bh, e_values, knockoff_threshold
 from smaller.inference.knockoff_statistics import entry_difference, standardised, weight_difference
 from smaller.progress import listening

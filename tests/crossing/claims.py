@@ -12,7 +12,9 @@ from scipy.special import log_ndtr
 from smaller.errors import OutsideWarning
 
 from . import judges
+from .effect_sets import effect_sets
 from .group_judges import GroupedSoftmax
+from .posterior_draws import posterior
 from .samples import at_home
 from .selection import knockoffs, stability
 from .weight_tables import debiased
@@ -448,6 +450,6 @@ def dual_space(model, row, data, given):
 
 FAMILIES = (
     softmax, searched, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance,
-    dual_space, stability, knockoffs, debiased,
+    dual_space, stability, knockoffs, debiased, posterior, effect_sets,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}
