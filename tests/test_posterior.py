@@ -93,6 +93,17 @@ def test_normal_draws_have_their_mean_and_covariance(way):
     assert_allclose(np.cov(z.T), np.eye(d), atol=0.1)
 
 
+def test_conjugate_gradients_draw_though_the_mean_is_large():
+    """With a mean of a million deviations, a tolerance relative to the mean would return the start."""
+    rng = np.random.default_rng(0)
+    A, kappa = rng.standard_normal((40, 5)), 1e6 * rng.standard_normal(40)
+    Q = A.T @ A + np.eye(5)
+    mean = np.linalg.solve(Q, A.T @ kappa)
+    draws = [normal_draws.by_products(rng, A, np.ones(40), kappa, np.ones(5), mean) for _ in range(2000)]
+    z = (np.array(draws) - mean) @ np.linalg.cholesky(Q)
+    assert_allclose(np.cov(z.T), np.eye(5), atol=0.15)
+
+
 def test_diagnostics_equal_those_of_arviz():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -175,6 +186,73 @@ def test_a_normal_prior_has_the_exact_posterior_of_a_linear_model():
     covariance = np.linalg.inv(X.T @ X)
     assert_allclose(sample.mean()[0], covariance @ X.T @ y, atol=0.01)
     assert_allclose(sample.std()[0], np.sqrt(np.diag(covariance)), rtol=0.05)
+
+
+IDENTITIES = {
+    "two classes, elastic net": (2, SMLR(2.0, l2=3.0, standardize=True)),
+    "two classes, factors": (2, SMLR(2.0, penalty_factor=[0.0, 1.0, 2.0], fit_intercept=False)),
+    "symmetric": (3, SMLR(3.0, class_weight={0: 1, 1: 2, 2: 1})),
+    "reference": (3, SMLR(3.0, parametrization="reference")),
+    "ridge": (3, RMLR(2.0, standardize=True)),
+    "numbers": (0, LaplaceRegressor(5.0)),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if m == 3 else []) for name, (m, _) in IDENTITIES.items()]
+)
+def test_gradients_of_the_likelihood_average_to_those_of_the_prior(name):
+    """The mean of d log p(w, b | y) / dw over the posterior is 0, whatever the sampler; z by means of batches."""
+    classes, model = IDENTITIES[name]
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3)) * [1.0, 3.0, 0.5] + 1.0
+    weight = rng.integers(1, 3, 60).astype(float)
+    offset = rng.standard_normal((60, max(classes, 1)))
+    F = X @ (rng.standard_normal((3, max(classes, 1))) / X.std(axis=0)[:, None]) + offset
+    y = (F + rng.gumbel(size=F.shape)).argmax(axis=1) if classes else F[:, 0] + rng.standard_normal(60)
+    known = {"sample_weight": weight, "offset": offset if classes else offset[:, 0]}
+    model.fit(X, y, **known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sample = sample_posterior(model, X, y, draws=2000, max_sweeps=2000, random_state=0, **known)
+    middle = 2 if classes and model.class_weight else 1  # the weight of class 1
+    gradient = (likelihood_slopes if classes else linear_slopes)(sample, X, y, weight, offset, middle)
+    gradient -= prior_slopes(model, sample, X, weight)
+    gradient = gradient[:, :, sample.coef.any(axis=(0, 1)).ravel()]  # the reference class has none
+    batches = gradient.reshape(-1, 100, gradient.shape[2]).mean(axis=1)
+    z = batches.mean(axis=0) / (batches.std(axis=0) / np.sqrt(len(batches)))
+    assert np.abs(z).max() < 4.5
+
+
+def likelihood_slopes(sample, X, y, weight, offset, middle=1):
+    """d log p(y | w, b) / dw of every draw, class by class: (chains, draws, rows x columns)."""
+    shift = offset[:, 1:] - offset[:, :1] if sample.coef.shape[2] == 1 else offset
+    F = np.einsum("cdrj,ij->cdir", sample.coef, X) + sample.intercept[:, :, None] + shift
+    F = F if F.shape[3] > 1 else np.concatenate([np.zeros_like(F), F], axis=3)
+    s = weight * np.where(y == 1, middle, 1)
+    R = ((y[:, None] == np.arange(F.shape[3])) - np.exp(F - np.logaddexp.reduce(F, axis=3)[..., None])) * s[:, None]
+    R = R if sample.coef.shape[2] > 1 else R[..., 1:]
+    return np.einsum("cdir,ij->cdrj", R, X).reshape(*R.shape[:2], -1)
+
+
+def linear_slopes(sample, X, y, weight, offset, middle=1):
+    """The same for numbers."""
+    F = np.einsum("cdj,ij->cdi", sample.coef[:, :, 0], X) + sample.intercept + offset[:, 0]
+    return ((y - F) * weight) @ X / sample.noise[..., None]
+
+
+def prior_slopes(model, sample, X, weight):
+    """-d log p(w) / dw of every draw."""
+    mean = weight @ X / weight.sum()
+    sd = np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
+    W = sample.coef
+    if isinstance(model, LaplaceRegressor):
+        return model.lam_ * sd * np.sign(W[:, :, 0]) / np.sqrt(sample.noise)[..., None]
+    unit = sd if model.standardize else np.ones(3)
+    if isinstance(model, RMLR):
+        return (model.lam * unit**2 * W).reshape(*W.shape[:2], -1)
+    factor = np.ones(3) if model.penalty_factor is None else np.asarray(model.penalty_factor)
+    return (model.lam * factor * unit * np.sign(W) + model.l2 * factor * unit**2 * W).reshape(*W.shape[:2], -1)
 
 
 # -- the sample

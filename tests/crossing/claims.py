@@ -12,8 +12,10 @@ from scipy.special import log_ndtr
 from smaller.errors import OutsideWarning
 
 from . import judges
+from .effect_sets import effect_sets
 from .group_judges import GroupedSoftmax
 from .lasso_judge import GroupedLasso
+from .posterior_draws import posterior
 from .samples import at_home
 from .selection import knockoffs, stability
 from .weight_tables import debiased
@@ -321,7 +323,7 @@ def finite(model, row, data, given):
         if not (np.isfinite(wide).all() and (wide >= std * (1 - 1e-6)).all()):
             return ["outside='widen' narrows an interval, or one is not finite"]
     elif outside != "ignore":  # no sample that was fitted is far from all of these
-        kept = _kept_rows(data)
+        kept = data.X.iloc[data.kept] if hasattr(data.X, "iloc") else _kept_rows(data)
         with warnings.catch_warnings():
             warnings.simplefilter("error", OutsideWarning)
             model.predict(kept, return_std=True, outside=outside)
@@ -478,6 +480,6 @@ def dual_space(model, row, data, given):
 
 FAMILIES = (
     softmax, searched, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance,
-    dual_space, stability, knockoffs, debiased,
+    dual_space, stability, knockoffs, debiased, posterior, effect_sets,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .posterior_draws import CONDITIONAL, no_such_sample
+
 LAYOUTS = ["C", "F", "float32", "csr", "csc", "csr32", "frame", "memmap"]
 
 DATA = {
@@ -446,5 +448,42 @@ TABLES = [
             lambda row: row["offset"] == "1e6",
             lambda row: row["estimator"] == "free" and (row["classes"] == 0 or row["offset"] == "1e3"),
         ),
+    ),
+    Table(
+        "sample_posterior",  # 20 draws of two chains: what follows from each draw, not whether the chains have settled
+        {
+            **LABELLED,
+            "classes": [0, 2, 3, 5],
+            "unit": ["1", "1e6", "1e-6"],
+            "targets": [1],
+            "estimator": ["l1", "known noise", "ridge", "sbmlr", *CONDITIONAL],
+            "prior": [None, "horseshoe"],
+            "rate": ["fixed", "learn"],
+            **{name: SOFTMAX[name] for name in ("parametrization", "class_weight", "fit_intercept", "standardize")},
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "n_jobs": [None, 2],
+            "random_state": [0, 1],
+        },
+        "posterior",
+        fixed={"draws": 20, "chains": 2},
+        refused=refuse(no_such_sample, lambda row: row["penalty_factor"] == "each weight" and not row["classes"]),
+    ),
+    Table(
+        "CredibleSets",  # of numbers or classes; there is no offset
+        {
+            **LABELLED,
+            **{name: SELECTED[name] for name in ("classes", "unit", "targets")},
+            "offset": ["none"],
+            "n_effects": [1, 3],
+            "level": [0.8, 0.95],
+            "min_purity": [0.0, 0.5, 0.9],
+            "prior_variance": ["learn", 0.5],
+            "prior_inclusion": ["none", "weights"],
+            "noise": ["learn", 0.5],
+            "method": ["laplace", "variational"],
+        },
+        "effect_sets",
+        fixed={"max_iter": 300},
+        refused=lambda row: row["method"] == "variational" and row["classes"] == 3,
     ),
 ]

@@ -90,8 +90,10 @@ def _show_kept(kept: dict[str, Any], limit: int) -> None:
     say(f"Kept {kept['number']} of {kept['of']} {kept['what']}.")
     if kept["groups"] and kept["groups"]["number"]:
         number, of = kept["groups"]["number"], kept["groups"]["of"]
-        names = ", ".join(row["group"] for row in kept["groups"]["groups"][:LISTED])
-        say(f"They are in {number} of {of} groups: {names}{f' and {number - LISTED} more' if number > LISTED else ''}.")
+        listed = ", ".join(row["group"] for row in kept["groups"]["groups"][:LISTED])
+        say(
+            f"They are in {number} of {of} groups: {listed}{f' and {number - LISTED} more' if number > LISTED else ''}."
+        )
     if not kept["weights"]:
         return
     classes = any(row["favours"] for row in kept["weights"])

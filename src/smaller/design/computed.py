@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .base import Design
+from .protocol import Design
 
 BLOCK_BYTES = 2**26
 

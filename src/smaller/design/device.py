@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .base import Design, Moments
 from .loss_gradient import LossGradient
 from .namespace import follow, host, namespace, on_device
+from .protocol import Design, Moments
 
 # Blocks are worked on in float64 one at a time: large enough to keep a device busy, small enough beside its memory.
 BLOCK_BYTES = 2**28

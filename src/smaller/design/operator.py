@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .base import Design
+from .protocol import Design
 
 BLOCK_BYTES = 2**26  # of the vectors that are multiplied at a time
 
@@ -22,7 +22,7 @@ def is_operator(X: Any) -> bool:
 
 
 def checked_operator(X: Any) -> LinearOperator:
-    """X as SciPy knows operators, refused where one of the two products is missing or returns other shapes."""
+    """X as an operator of SciPy, refused where one of the two products is missing or returns other shapes."""
     operator = aslinearoperator(X)
     n, d = operator.shape
     if 0 in (n, d):

@@ -9,9 +9,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._sklearn import check_sample_weight
 from ..basis import Linear
 from ..models.adaptive import LaplaceRegressor
+from ..models.base import checked_weights
 from ..models.multinomial import SMLR
 from .distinct import distinct_columns
 from .entry import INPUT_MODELS
@@ -110,10 +110,7 @@ def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
         raise TypeError(f"fit takes {' and '.join(ROW_DATA)} beside X, y and groups; got {', '.join(unknown)}.")
     given = {name: value for name, value in fit_params.items() if value is not None}
     if "sample_weight" in given:
-        weight = check_sample_weight(given["sample_weight"], X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-        given["sample_weight"] = weight
+        given["sample_weight"] = checked_weights(given["sample_weight"], X)
     if "offset" in given:
         given["offset"] = np.asarray(given["offset"], dtype=np.float64)
         check_consistent_length(X, given["offset"])

@@ -68,9 +68,12 @@ def _coef(model) -> np.ndarray:
 
 
 def _normal(rng: np.random.Generator, covariance: np.ndarray, count: int) -> np.ndarray:
-    """Draws of N(0, covariance), which may be singular: (count, size)."""
-    values, vectors = np.linalg.eigh(covariance)
-    return rng.standard_normal((count, len(values))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    """Draws of N(0, covariance), which may be singular: (count, size); exactly 0 where the variance is."""
+    own = np.flatnonzero(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance[np.ix_(own, own)])
+    drawn = np.zeros((count, len(covariance)))
+    drawn[:, own] = rng.standard_normal((count, len(own))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    return drawn
 
 
 def _assembled(model, moves: np.ndarray, levels: np.ndarray, centre: np.ndarray) -> NormalDraws:

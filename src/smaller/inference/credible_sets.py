@@ -12,10 +12,10 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from .._sklearn import Interval, StrOptions, check_sample_weight
+from .._sklearn import Interval, StrOptions
 from ..errors import ConvergenceWarning, EmptyModelWarning, warn
 from ..models.adaptive import LaplaceRegressor
-from ..models.base import unchanged_on_failure
+from ..models.base import checked_weights, unchanged_on_failure
 from ..models.multinomial import SMLR
 from ..models.targets import encode
 from .class_effects import ClassTarget, contrasts, settle_effects
@@ -74,10 +74,8 @@ class CredibleSets(FeatureSelector):
     def _fit(self, X, y, sample_weight):
         checks = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X, y = validate_data(self, X, y, **checks, **self._target_checks)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weights(sample_weight, X)
         kept = np.flatnonzero(weight)
-        if not len(kept):
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         if len(kept) < len(weight):
             X, y, weight = X[kept], y[kept], weight[kept]
         with np.errstate(over="ignore", invalid="ignore"):

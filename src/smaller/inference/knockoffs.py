@@ -16,7 +16,7 @@ from ..errors import EmptyModelWarning, SmallClassWarning, warn
 from ..models.base import unchanged_on_failure
 from .checked import Rows, checked_rows
 from .feature_selector import FeatureSelector, in_parallel
-from .gaussian import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
+from .gaussian_knockoffs import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
 from .knockoff_filter import e_bh, e_values, knockoff_threshold
 from .knockoff_statistics import STATISTICS, standardised, tuned
 from .same_rows import remember_kept

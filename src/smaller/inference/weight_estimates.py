@@ -12,6 +12,7 @@ from sklearn.base import clone
 from ..errors import EmptyModelWarning
 from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
+from ..models.targets import coef_of
 from .bias_reduced import bias_reduced, least_squares, noise_of
 from .checked import Rows
 from .entry import Sample
@@ -54,8 +55,7 @@ def one_step_estimates(model, rows: Rows, classes: np.ndarray, penalty: float) -
     """One step from the model's fit along the directions of nodewise lassos."""
     sample, mean, scale = standardised_rows(rows)
     fitted = _fitted(model, rows)
-    coef = fitted.coef_.toarray() if sparse.issparse(fitted.coef_) else fitted.coef_
-    coef, intercept = np.atleast_2d(coef), np.atleast_1d(fitted.intercept_)
+    coef, intercept = coef_of(fitted), np.atleast_1d(fitted.intercept_)
     coef, intercept = coef * scale, intercept + coef @ mean
     if not len(classes):
         return _in_units(_step_for_numbers(rows, sample, coef, intercept, penalty), scale)

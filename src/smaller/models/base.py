@@ -147,12 +147,9 @@ class Estimator(BaseEstimator):
         weight = np.ones(X.shape[0])
         if given.sample_weight is not None:
             like = np.broadcast_to(0.0, (X.shape[0], 1)) if on_device(X) else X
-            weights = host(given.sample_weight)
-            weight = check_sample_weight(weights, like, dtype=np.float64, ensure_non_negative=True, copy=True)
+            weight = checked_weights(host(given.sample_weight), like)
         offset = None if given.offset is None else _check_offset(host(given.offset), X.shape[0])
         rows = np.flatnonzero(weight > 0)
-        if not len(rows):
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         self._refuse_overflow(X, weight)
         if len(rows) == X.shape[0]:
             targets, kept = self._encode(y, weight, offset), X
@@ -256,7 +253,7 @@ class Estimator(BaseEstimator):
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution
 
     def _summarise(self, solution: Solution) -> None:
-        """Attributes that say how the fit ended."""
+        """Attributes of how the fit ended: iterations, certificate, history and status."""
         self.n_iter_, self.violation_ = solution.n_iter, solution.violation
         self.objective_, self.history_ = solution.objective, solution.history
         self.status_ = solution.status.name.lower()
@@ -382,6 +379,13 @@ def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
     facts |= {name: worst.extra.get(name, np.nan) for name in ("lam", "noise")}
     where = f" (the worst of {len(missed)} such fits)" if len(missed) > 1 else ""
     warn(f"{type(model).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
+
+
+def checked_weights(sample_weight, X) -> np.ndarray:
+    """Weights of the rows of X, none of them negative and not all 0; 1 where none are given."""
+    if sample_weight is not None and not np.asarray(sample_weight).any():
+        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..basis import Kernel, as_basis
@@ -22,6 +21,7 @@ from .base import POSITIVE
 from .classification import ProbitModel
 from .one_vs_rest import joined, one_vs_rest
 from .selector import InputSelector
+from .targets import coef_of
 
 ROUNDS = 100
 NEARER = 0.1  # the second start has the scalings of the first times this
@@ -156,7 +156,7 @@ class JCFO(InputSelector, ProbitModel):
         """K w + b of each row of ``coef_``, from the kernels that have a weight and the inputs they look at."""
         check_is_fitted(self)
         X = self._new_inputs(X)
-        coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
+        coef = coef_of(self)
         F = np.empty((X.shape[0], len(coef)))
         for j, (w, theta) in enumerate(zip(coef, self.theta_, strict=True)):
             rows = np.flatnonzero(w)

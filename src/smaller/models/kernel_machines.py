@@ -7,7 +7,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import StrOptions
@@ -24,6 +23,7 @@ from ..solvers.smooth import settle
 from .base import POSITIVE, without
 from .boosted import BoostedModel, weights_at
 from .selector import InputSelector, Selector
+from .targets import coef_of
 
 
 @dataclass(eq=False, repr=False)
@@ -310,8 +310,7 @@ class JFSCL(InputSelector, BoostedModel):
         check_is_fitted(self)
         Z = self.basis_.inputs(self._new_inputs(X))
         centers = self.basis_.inputs(self.basis_.centers_[self.support_])
-        coef = self.coef_[:, self.support_]
-        coef = coef.toarray() if sparse.issparse(coef) else coef
+        coef = coef_of(self)[:, self.support_]
         if self.gates_.ndim == 1:
             return self.basis_.values(Z, centers, self.gates_) @ coef.T + self.intercept_
         parts = [self.basis_.values(Z, centers, g) @ w for g, w in zip(self.gates_, coef, strict=True)]

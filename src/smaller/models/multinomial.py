@@ -19,7 +19,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
-from ..rows.device import placed
+from ..rows.device_posterior import placed
 from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
 from ..solvers.canonical import lowered
 from ..solvers.l1.start import warm
@@ -30,7 +30,7 @@ from .dask_sample import dask_sample
 from .grouping import Grouped
 from .predicting import note_inputs
 from .selector import Selector
-from .targets import penalty_factors, split_whole
+from .targets import coef_of, penalty_factors, split_whole
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
@@ -105,10 +105,9 @@ class MultinomialModel(ClassificationModel):
         objective, classes = problem.objective, problem.sample.classes
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return begin(objective)
-        coef, intercept, k = host(self.coef_), host(self.intercept_), objective.k
-        coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
-        if coef.shape[1] != objective.design.d:
+        if self.coef_.shape[1] != objective.design.d:
             return begin(objective)
+        coef, intercept, k = coef_of(self).astype(np.float64), host(self.intercept_), objective.k
         last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
         last[np.isinf(objective.l1)] = 0.0
         return warm(objective, last)

@@ -9,6 +9,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._sklearn import Interval, StrOptions
+from .base import COUNT, Given
+
+# Constraints of the parameters of models that choose their strength.
+CHOICE: dict[str, list] = {
+    "lams": [COUNT, "array-like"],
+    "eps": [Interval(Real, 0, 1, closed="neither"), None],
+    "cv": ["cv_object"],
+    "rule": [StrOptions({"min", "1se"})],
+    "n_jobs": [Integral, None],
+}
+
 
 def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
     """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
@@ -39,11 +51,17 @@ def _no_strengths(lams) -> ValueError:
 def in_folds(
     work: Callable[[np.ndarray, np.ndarray], Any], splits: Iterable[tuple[np.ndarray, np.ndarray]], n_jobs: int | None
 ) -> list[Any]:
-    """What a function of training and test rows gives in every fold; side by side, perhaps in other processes."""
+    """The results of a function of training and test rows on every fold, computed in parallel."""
     splits = list(splits)
     if not splits:
         raise ValueError("cv must give at least one fold; got none.")
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*split) for split in splits))
+
+
+def refuse_unweighted(rows: Given) -> None:
+    """Refuse rows to be scored on that all have weight 0."""
+    if rows.sample_weight is not None and not np.any(rows.sample_weight):
+        raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
 
 
 def cross_validated_scores(folds: list[np.ndarray]) -> np.ndarray:

@@ -10,7 +10,8 @@ from scipy import sparse
 from ..inference import Knockoffs, StabilitySelection
 from ..inference.credible_sets import CredibleSets, CredibleSetsClassifier, CredibleSetsRegressor
 from ..inference.false_bounds import BOUNDS
-from .meaning import CLASSES, ESTIMATOR, NAMES, RULES, Rule, Sizes, numbers, one_of, real, whole
+from .meaning import CLASSES, ESTIMATOR, NAMES, RULES
+from .rules import Rule, Sizes, numbers, one_of, real, whole
 
 
 def _positions(value: Any, sizes: Sizes) -> bool:

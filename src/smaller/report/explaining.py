@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
 from .inside import core
 from .kept import label_of
@@ -110,8 +111,7 @@ def mean_columns(model, X) -> np.ndarray:
 
 
 def _weights(inner) -> np.ndarray:
-    coef = np.atleast_2d(inner.coef_.toarray() if sparse.issparse(inner.coef_) else inner.coef_)
-    return coef[:, inner.support_]
+    return coef_of(inner)[:, inner.support_]
 
 
 def _dense(Phi) -> np.ndarray:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from itertools import chain
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._sklearn import Interval, StrOptions
-from ..models.base import COUNT, NON_NEGATIVE, Given, without
+from ..models.base import NON_NEGATIVE, Given, without
 from ..models.folds import GivenRows, check_labels_of_samples, check_settings_of_columns, class_folds
 from ..models.multinomial import SparseMultinomialModel
-from ..models.strength_choice import choose_candidate, cross_validated_scores, in_folds
+from ..models.strength_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
 from ..models.targets import split
 from ..objective.problem import Problem
 from ..objective.sample import Sample
@@ -116,12 +114,8 @@ class SMLRCV(SparseMultinomialModel):
 
     _parameter_constraints: ClassVar[dict] = {
         **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
-        "lams": [COUNT, "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
-        "rule": [StrOptions({"min", "1se"})],
+        **CHOICE,
         "scoring": [str, callable, None],
-        "n_jobs": [Integral, None],
         "l2": [NON_NEGATIVE, "array-like"],
         "relax": ["boolean"],
     }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..design import host
 from ..errors import Status, choose
 from ..models.multinomial import SMLR, SparseMultinomialModel
+from ..models.targets import coef_of
 from ..objective.problem import Problem
 from ..priors import ElasticNet
 from ..solvers import Solution, solver_for
@@ -68,8 +68,7 @@ def refit(model, X, y, support="union", *, sample_weight=None, offset=None) -> S
             f"{kept} columns were kept for {n} samples of {m} classes: without a penalty there must be fewer than "
             f"{n / m:.0f}. Take a model with a stronger prior."
         )
-    coef = host(model.coef_)
-    coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
+    coef = coef_of(model)
     free = coef != 0 if support == "class" else np.broadcast_to(coef.any(axis=0), coef.shape)
     factor = np.where(free, 0.0, EXCLUDED)
     settings = {name: getattr(model, name) for name in SHARED}
@@ -90,8 +89,7 @@ def weights_on_path(model) -> tuple[np.ndarray, np.ndarray]:
     if getattr(model, "lasso_share_", 1.0) < 1.0:
         point = model.path_.at(model.lam_)
         return point.coef, point.intercept
-    coef = host(model.coef_)
-    return coef.toarray() if sparse.issparse(coef) else np.asarray(coef), np.asarray(host(model.intercept_))
+    return coef_of(model), np.asarray(host(model.intercept_))
 
 
 def ridge_of(model) -> float:

@@ -14,6 +14,7 @@ from ..design import as_design, host
 from ..models.base import Given, problem_of
 from ..models.folds import GivenRows
 from ..models.multinomial import SMLR
+from ..models.strength_choice import refuse_unweighted
 from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
 from ..solvers import Solution, Trail
@@ -89,9 +90,8 @@ class ScoredFold:
 
     def _score_by(self, part: FoldModel, problem: Problem, rows: Given):
         """A function of a solution: its score on the rows left out."""
+        refuse_unweighted(rows)
         X, y, weight, offset, *_ = rows
-        if weight is not None and not np.any(weight):
-            raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
         if self.model.scoring is None:
             return _LogLikelihood(problem, X, y, weight, offset)
         scorer = check_scoring(part, scoring=self.model.scoring)
