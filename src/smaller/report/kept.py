@@ -40,14 +40,14 @@ def kept(inner, X, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
         "of": int(coef.shape[1]),
         "weights": weights,
         "weights_number": len(rows),
-        "groups": groups_of(inner, coef * unit),
+        "groups": kept_groups(inner, coef * unit),
         "intercept": np.asarray(inner.intercept_, dtype=float).tolist(),
         "standardised": not vectors,
         "errors": error is not None,
     }
 
 
-def groups_of(inner, standard: np.ndarray) -> dict[str, Any] | None:
+def kept_groups(inner, standard: np.ndarray) -> dict[str, Any] | None:
     """The labelled groups of columns that have a weight, the largest norm of weights (per standard deviation) first."""
     labels = getattr(inner, "groups", None)
     if labels is None or isinstance(labels, str) or np.shape(labels) != standard.shape[1:]:
