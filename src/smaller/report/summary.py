@@ -42,7 +42,8 @@ def _from(facts: dict[str, Any]) -> str:
     kept = facts["kept"]
     if kept["what"] == "relevance vectors":
         return f"from how similar a row is to {kept['number']} of the {kept['of']} rows it was fitted on"
-    return f"from {kept['number']} of {kept['of']} {kept['what']}"
+    groups = f", in {kept['groups']['number']} of {kept['groups']['of']} groups" if kept["groups"] else ""
+    return f"from {kept['number']} of {kept['of']} {kept['what']}{groups}"
 
 
 def _classes(facts: dict[str, Any]) -> tuple[list[str], list[str]]:
