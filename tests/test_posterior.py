@@ -194,7 +194,7 @@ def test_quick_cases_agree_with_other_samplers(name, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", CASES)
 def test_cases_agree_with_other_samplers(name, seed):
-    check_case(name, seed, draws=10_000)
+    check_case(name, seed, draws=3000 if "iris" in name else 10_000)
 
 
 def check_case(name, seed, draws):
