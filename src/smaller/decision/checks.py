@@ -211,7 +211,7 @@ def with_reject_label(classes: np.ndarray, reject_label: Any) -> np.ndarray:
 
 
 def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
-    """A number between 0 and 1; `ends` says whether 0 and 1 themselves are allowed."""
+    """A number between 0 and 1; `ends`: whether 0 and whether 1 are allowed."""
     given = float(value) if isinstance(value, Real) else np.nan
     if not (0 < given < 1 or (given == 0 and ends[0]) or (given == 1 and ends[1])):
         raise ValueError(f"{name} must be a fraction between 0 and 1; got {value!r}.")

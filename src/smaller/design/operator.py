@@ -22,7 +22,7 @@ def is_operator(X: Any) -> bool:
 
 
 def checked_operator(X: Any) -> LinearOperator:
-    """X as SciPy knows operators, refused where one of the two products is missing or returns other shapes."""
+    """X as an operator of SciPy, refused where one of the two products is missing or returns other shapes."""
     operator = aslinearoperator(X)
     n, d = operator.shape
     if 0 in (n, d):

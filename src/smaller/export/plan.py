@@ -104,7 +104,7 @@ def plan_of(model, names: Sequence[str] | None = None, scaling: dict[str, np.nda
         raise ValueError(_unsupported(inner))
     check_is_fitted(inner)
     coef = coef_of(inner)
-    known = input_names(inner, None if names is None else np.asarray(names, dtype=object))
+    known = input_names(inner, names)
     return Plan(
         model=type(inner).__name__,
         names=[str(name) for name in known],

@@ -253,7 +253,7 @@ class Estimator(BaseEstimator):
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution
 
     def _summarise(self, solution: Solution) -> None:
-        """Attributes that say how the fit ended."""
+        """Attributes of how the fit ended: iterations, certificate, history and status."""
         self.n_iter_, self.violation_ = solution.n_iter, solution.violation
         self.objective_, self.history_ = solution.objective, solution.history
         self.status_ = solution.status.name.lower()
@@ -383,10 +383,9 @@ def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
 
 def checked_weights(sample_weight, X) -> np.ndarray:
     """Weights of the rows of X, none of them negative and not all 0; 1 where none are given."""
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
-    if not weight.any():
-        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-    return weight
+    if sample_weight is not None and not np.asarray(sample_weight).any():
+        raise ValueError("sample_weight is 0 for every sample; at least one weight must not be zero.")
+    return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

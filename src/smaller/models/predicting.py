@@ -17,7 +17,7 @@ from ..rows.dask.predicted_blocks import by_blocks, fraction_correct
 
 
 def blockwise(columns: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda model: np.float64):
-    """Let a method of a fitted model take a Dask collection, each block of which is worked on when asked for.
+    """A method of a fitted model that also takes a Dask collection, whose blocks are predicted when they are computed.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ def _no_strengths(lams) -> ValueError:
 def in_folds(
     work: Callable[[np.ndarray, np.ndarray], Any], splits: Iterable[tuple[np.ndarray, np.ndarray]], n_jobs: int | None
 ) -> list[Any]:
-    """What a function of training and test rows gives in every fold; side by side, perhaps in other processes."""
+    """The results of a function of training and test rows on every fold, computed in parallel."""
     splits = list(splits)
     if not splits:
         raise ValueError("cv must give at least one fold; got none.")

@@ -20,7 +20,7 @@ LOST = 1e-14  # part of the negative log posterior that rounding hides
 # that separate them spread with the weights.
 BROAD = 1e-4
 
-# Least precision of a weight: without curvature, as offsets of a million leave it, re-estimation asks for none at all.
+# Least precision of a weight: where offsets of a million leave no curvature, re-estimation would give 0.
 LEAST = 1e-16
 
 

@@ -76,7 +76,7 @@ class PathDisplay(Display):
             raise ValueError(
                 "A path has as many curves as there are columns, too many for a kernel; use a linear basis."
             )
-        names = input_names(estimator, None if names is None else np.asarray(names, dtype=object))
+        names = input_names(estimator, names)
         columns = np.asarray(estimator.basis_.names(names), dtype=object)
         if X is None or y is None:
             return cls.from_path(_kept_path(estimator), names=columns, chosen=strength_of(estimator), ax=ax)

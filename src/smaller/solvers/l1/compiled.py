@@ -76,7 +76,7 @@ def _penalty(objective: Posterior) -> Any:
 
 
 def _without_maximum(objective: Posterior, found: Trail) -> Trail:
-    """The same trail; where free columns separate the classes the status says so: the likelihood has no maximum."""
+    """The same trail, with the status SEPARABLE where free columns separate the classes: there is no maximum."""
     gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
     for i, solution in enumerate(found):
         F = solution.scores if solution.scores is not None else objective.scores(solution.weights)

@@ -95,7 +95,7 @@ class UnitProblem:
         return logdet, V.T @ solve_triangular(R, T, trans="T", check_finite=False), (V**2).sum(axis=0)
 
     def fit(self, state: State) -> Fit:
-        """The same model as the evidence knows it: its covariance by the smaller of the two systems too."""
+        """The same model as a Fit of the evidence, its covariance by the smaller of the two systems."""
         rows, evidence = self.rows[state.rows], self.evidence
         if not len(rows):
             return evidence.empty(state.noise)
