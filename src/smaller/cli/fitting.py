@@ -33,6 +33,7 @@ from .arguments import (
     READING,
     ClassWeight,
     DataFile,
+    Groups,
     ModelFile,
     SameTarget,
     Standardize,
@@ -41,6 +42,7 @@ from .arguments import (
     option,
     reads,
 )
+from .grouping import groups_of
 from .posterior import draw, load_draws, place_of
 from .streaming import answer_lines, check_stream
 from .terminal import complain, say, show, working
@@ -59,6 +61,7 @@ def fit_table(
     standardize: Standardize = True,
     class_weight: ClassWeight = None,
     scoring: Annotated[str | None, option(f"What the strength of smlr is chosen by: {', '.join(SCORERS)}.")] = None,
+    groups: Groups = None,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
     ] = False,
@@ -73,7 +76,7 @@ def fit_table(
     if posterior:
         check_place(place_of(output), data, output)
     table = models.read_to_fit(data, target, reading)
-    settings = Settings(lam, basis, standardize, class_weight, scoring)
+    settings = Settings(lam, basis, standardize, class_weight, scoring, groups_of(groups, table.columns, basis))
     fitted = models.fit_model(table, model, task, settings, data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")

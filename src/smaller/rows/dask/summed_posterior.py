@@ -67,7 +67,7 @@ class SummedPoint(NamedTuple):
 
 
 class SummedPosterior(Posterior):
-    """Negative log posterior of a multinomial likelihood with a convex separable prior, summed over blocks of rows."""
+    """Negative log posterior of a multinomial likelihood with a convex prior, summed over blocks of rows."""
 
     design: Blocks
     sample: DaskSample
@@ -239,12 +239,14 @@ class SummedPosterior(Posterior):
 
     def _shrinkages(self, G: np.ndarray) -> set[float]:
         d = self.design.d
-        l1, l2, free = self.l1[:d], self.l2[:d], self.free[:d]
+        l1, l2, single = self.l1[:d], self.l2[:d], ~self.free[:d] & self.ungrouped[:d, None]
         tried = set()
-        for must in (~free, ~free & (l2 == 0)) if l2.any() else (~free,):
+        for every in (True, False) if l2.any() else (True,):
+            must = single if every else single & (l2 == 0)
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(must & (G != 0), l1 / np.abs(G), np.inf)
-            tried.add(float(min(1.0, ratio.min(initial=1.0))))
+            over = 0.0 if self.blocks is None else self.blocks.largest_dual_norm(G, every)
+            tried.add(min(1.0, float(ratio.min(initial=1.0)), 1.0 / max(over, 1.0)))
         return tried
 
     def _dual_at(self, sums: Sums, G: np.ndarray, rho: float, move: np.ndarray | None, eps: float) -> float:
@@ -253,7 +255,9 @@ class SummedPosterior(Posterior):
         dual = (1 - rho * eps) * float(np.interp(inner, SHRINKAGES, sums.entropies))
         if self.offset is not None:
             dual += rho * self._offset_term(sums.offsets, move)
-        quadratic = self.l2[:d] > 0
+        quadratic = (self.l2[:d] > 0) & self.ungrouped[:d, None]
+        if self.blocks is not None:
+            dual -= self.blocks.excess(G, rho)
         if quadratic.any():
             excess = np.maximum(rho * np.abs(G[quadratic]) - self.l1[:d][quadratic], 0.0)
             dual -= float((excess**2 / (2 * self.l2[:d][quadratic])).sum())
