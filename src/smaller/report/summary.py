@@ -20,7 +20,8 @@ def summary(facts: dict[str, Any]) -> dict[str, list[str]]:
     """Sentences without technical terms: ``says`` what was found, and ``watch`` what to be careful about."""
     says, watch = (_classes if facts["task"] == CLASSIFICATION else _numbers)(facts)
     if facts["data"]["training_sample"]:
-        watch.insert(0, "These are the rows that the model was fitted on. On new rows it is wrong more often.")
+        more = "it is wrong more often" if facts["task"] == CLASSIFICATION else "its errors are larger"
+        watch.insert(0, f"These are the rows that the model was fitted on. On new rows {more}.")
     elif facts["data"]["seen"]:
         share = f"{100 * facts['data']['seen']:.0f} %"
         watch.insert(0, f"About {share} of these rows are among those that the model was fitted on.")
