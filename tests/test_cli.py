@@ -927,3 +927,23 @@ def test_groups_need_a_file_and_a_method_that_takes_them(capsys):
         "--method stability"
         in smaller_command("select flowers.csv -t species --groups features --method knockoffs", capsys, 1)[1]
     )
+
+
+def test_rows_far_from_all_training_rows_are_told_widened_or_refused(capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    table["y"] = np.sin(table["a"]) + 0.1 * rng.normal(size=80)
+    table.to_csv("train.csv", index=False)
+    pd.DataFrame({"a": [0.0, 90.0], "b": [0.0, 90.0]}).to_csv("far.csv", index=False)
+    smaller_command("fit train.csv -t y --basis rbf -o one.model", capsys)
+    _, err = smaller_command("predict one.model far.csv -o warned.csv", capsys)
+    assert "1 of 2 samples are far from every training sample" in err
+    smaller_command("predict one.model far.csv --outside widen -o wide.csv", capsys)
+    plain, wide = (pd.read_csv(name)["standard deviation"] for name in ("warned.csv", "wide.csv"))
+    assert wide[1] > 1.5 * plain[1]
+    assert wide[0] < 1.5 * plain[0]
+    _, err = smaller_command("predict one.model far.csv --outside error", capsys, code=1)
+    assert "leave these samples out" in err
+    smaller_command("fit flowers.csv -t species -o two.model", capsys)
+    _, err = smaller_command("predict two.model new.csv --outside widen", capsys, code=1)
+    assert "--outside is for models of numbers" in err

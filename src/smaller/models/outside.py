@@ -43,7 +43,7 @@ def check_outside(model, X, outside: str) -> None:
     )
     if outside == "error":
         raise ValueError(f"{told}; leave these samples out, or predict with outside='widen'.")
-    warn(f"{told}; outside='widen' widens it.", OutsideWarning)
+    warn(f"{told}; outside='widen' (in the command: --outside widen) widens it.", OutsideWarning)
 
 
 def added_variance(model, X) -> np.ndarray:
