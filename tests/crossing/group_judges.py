@@ -37,11 +37,7 @@ class GroupedSoftmax(Softmax):
         return out
 
     def dual(self, W, b):
-        F = self.scores(W, b)
-        R = self.residual(F)
-        G = self.centred_slope(R)
-        known = F.copy()
-        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        R, G, known = self._dual_terms(W, b)
         single = self._single()
         every, unridged = [1.0], [1.0]
         for z, a, q, tau in self._parts(G):
@@ -76,7 +72,9 @@ class GroupedSoftmax(Softmax):
                 ridge += (max(np.linalg.norm(_soft(z, a)) - tau, 0.0) + length / 2) * length / q.min()
             else:
                 worst = max(worst, length / tau)
-        return self.value_rounding(W, b) + float(worst) * self.penalty(W) + float(ridge)
+        worst = float(worst)
+        shrinkage = max(worst * self.penalty(W), self.lost_by_shrinking(W, b, worst))
+        return self.value_rounding(W, b) + shrinkage + float(ridge)
 
     def improve(self, W, b, enough):
         """Accelerated proximal steps, restarted where the objective rises."""
