@@ -20,7 +20,7 @@ def test_a_case_has_finite_inputs_and_says_what_it_is(name):
     assert (name in BUILT_IN) != (FOLDER / name / "input.npz").exists()
 
 
-@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"bounds_tables"}))
+@pytest.mark.parametrize("name", sorted(set(BUILT_IN) - {"bounds_tables", "group_units", "select_bounds"}))
 def test_inputs_that_are_built_are_those_of_the_case(name):
     elsewhere = os.environ.get("SMALLER_CASES")
     if not elsewhere:
