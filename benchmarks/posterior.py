@@ -26,7 +26,7 @@ from sklearn.datasets import load_diabetes, load_iris, load_wine  # noqa: E402
 from smaller import SMLR, LaplaceRegressor  # noqa: E402
 from smaller.datasets import load_golub, load_pima  # noqa: E402
 from smaller.inference import sample_posterior  # noqa: E402
-from smaller.inference.diagnostics import ess  # noqa: E402
+from smaller.inference.diagnostics import agreement  # noqa: E402
 
 RESULTS = Path(__file__).parent / "results" / "posterior.json"
 
@@ -54,7 +54,7 @@ PROBLEMS = {  # data, strength, sweeps of Gibbs, draws of NUTS
 def least_ess(W):
     """(1, draws, rows, columns) to the smallest effective sample size of the weights less their class means."""
     W = W - W.mean(axis=2, keepdims=True) if W.shape[2] > 1 else W
-    return float(ess(W.reshape(*W.shape[:2], -1)).min())
+    return float(agreement(W.reshape(*W.shape[:2], -1)).bulk.min())
 
 
 def gibbs(X, y, lam, sweeps):

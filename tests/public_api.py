@@ -85,7 +85,8 @@ def _of_class(cls: type, full: str):
     else:
         yield f"class {full}" + ("" if issubclass(cls, enum.Enum) else _signature(cls))
     ours = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == "smaller"]
-    for name in {name for base in ours for name in vars(base)}:
+    parameters = cls._get_param_names() if hasattr(cls, "_get_param_names") else []  # the signature has them
+    for name in {name for base in ours for name in vars(base)}.difference(parameters):
         if not name.startswith("_") and not ROUTING.fullmatch(name):
             yield _of_member(cls, name, f"{full}.{name}")
     for section in ATTRIBUTES.findall(inspect.getdoc(cls) or ""):

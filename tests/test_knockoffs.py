@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from smaller import SMLR, SMLRCV, LaplaceRegressor
 from smaller.errors import EmptyModelWarning
 from smaller.inference import Knockoffs
-from smaller.inference.gaussian import GaussianKnockoffs, equicorrelated, estimated_law, minimum_variance
+from smaller.inference.gaussian_knockoffs import GaussianKnockoffs, equicorrelated, estimated_law, minimum_variance
 from smaller.inference.knockoff_filter import e_bh, e_values, knockoff_threshold
 from smaller.inference.knockoff_statistics import entry_difference, standardised, weight_difference
 from smaller.progress import listening
@@ -249,12 +249,19 @@ def test_sentence_and_progress(data):
         (Knockoffs(covariance=np.eye(40), mean=[1.0]), "mean must have 40 finite numbers"),
         (Knockoffs(covariance=np.eye(40), sampler=print), "give either sampler, or covariance and mean"),
         (Knockoffs(sampler=lambda X, rng: X[:, :2]), r"finite numbers of the shape of X, \(300, 40\).*\(300, 2\)"),
+        (Knockoffs(sampler=lambda X, rng: X * np.nan), "finite numbers.*got NaN or infinity"),
+        (Knockoffs(sampler=lambda X, rng: X.__imul__(2)), "read-only"),
     ],
 )
 def test_bad_input_is_refused_and_leaves_nothing(data, model, message):
     with pytest.raises(ValueError, match=message):
         model.fit(*data[:2])
     assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_groups_of_samples_are_refused(data):
+    with pytest.raises(ValueError, match="take no groups of them; use StabilitySelection, which halves groups whole"):
+        Knockoffs().fit(*data[:2], groups=np.arange(300))
 
 
 def test_sparse_and_constant_inputs_are_refused(data):

@@ -11,19 +11,24 @@ from scipy.stats import kstest, norm
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 
 from smaller import (
+    LRVM,
     RMLR,
     SBMLR,
     SMLR,
+    JeffreysClassifier,
     JeffreysRegressor,
     LaplaceRegressor,
     RVMClassifier,
+    RVMRegressor,
+    TypeIIClassifier,
     TypeIIRegressor,
+    TypeIRegressor,
     load,
     save,
 )
 from smaller.errors import ConvergenceWarning
 from smaller.inference import PosteriorSample, normal_draws, polya_gamma_draws, sample_posterior
-from smaller.inference.diagnostics import ess, rhat, tail_ess
+from smaller.inference.diagnostics import agreement
 from smaller.inference.scale_mixtures import inverse_gaussian, piecewise_exponential
 from smaller.progress import listening
 
@@ -88,6 +93,17 @@ def test_normal_draws_have_their_mean_and_covariance(way):
     assert_allclose(np.cov(z.T), np.eye(d), atol=0.1)
 
 
+def test_conjugate_gradients_draw_though_the_mean_is_large():
+    """With a mean of a million deviations, a tolerance relative to the mean would return the start."""
+    rng = np.random.default_rng(0)
+    A, kappa = rng.standard_normal((40, 5)), 1e6 * rng.standard_normal(40)
+    Q = A.T @ A + np.eye(5)
+    mean = np.linalg.solve(Q, A.T @ kappa)
+    draws = [normal_draws.by_products(rng, A, np.ones(40), kappa, np.ones(5), mean) for _ in range(2000)]
+    z = (np.array(draws) - mean) @ np.linalg.cholesky(Q)
+    assert_allclose(np.cov(z.T), np.eye(5), atol=0.15)
+
+
 def test_diagnostics_equal_those_of_arviz():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -97,10 +113,12 @@ def test_diagnostics_equal_those_of_arviz():
     for t in range(1, 500):
         draws[:, t] = np.array([0.0, 0.5, 0.95]) * draws[:, t - 1] + rng.standard_normal((4, 3))
     draws[0, :, 2] += 1
-    for j in range(3):
-        assert_allclose(rhat(draws)[j], arviz.rhat(draws[:, :, j]), rtol=1e-6)
-        assert_allclose(ess(draws)[j], arviz.ess(draws[:, :, j], method="bulk"), rtol=0.05)
-        assert_allclose(tail_ess(draws)[j], arviz.ess(draws[:, :, j], method="tail"), rtol=0.1)
+    draws = np.concatenate([draws, draws.round(1)], axis=2)  # and with equal values
+    found = agreement(draws)
+    for j in range(6):
+        assert_allclose(found.rhat[j], arviz.rhat(draws[:, :, j]), rtol=1e-6)
+        assert_allclose(found.bulk[j], arviz.ess(draws[:, :, j], method="bulk"), rtol=0.05)
+        assert_allclose(found.tail[j], arviz.ess(draws[:, :, j], method="tail"), rtol=0.1)
 
 
 # -- against other samplers
@@ -168,6 +186,73 @@ def test_a_normal_prior_has_the_exact_posterior_of_a_linear_model():
     covariance = np.linalg.inv(X.T @ X)
     assert_allclose(sample.mean()[0], covariance @ X.T @ y, atol=0.01)
     assert_allclose(sample.std()[0], np.sqrt(np.diag(covariance)), rtol=0.05)
+
+
+IDENTITIES = {
+    "two classes, elastic net": (2, SMLR(2.0, l2=3.0, standardize=True)),
+    "two classes, factors": (2, SMLR(2.0, penalty_factor=[0.0, 1.0, 2.0], fit_intercept=False)),
+    "symmetric": (3, SMLR(3.0, class_weight={0: 1, 1: 2, 2: 1})),
+    "reference": (3, SMLR(3.0, parametrization="reference")),
+    "ridge": (3, RMLR(2.0, standardize=True)),
+    "numbers": (0, LaplaceRegressor(5.0)),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if m == 3 else []) for name, (m, _) in IDENTITIES.items()]
+)
+def test_gradients_of_the_likelihood_average_to_those_of_the_prior(name):
+    """The mean of d log p(w, b | y) / dw over the posterior is 0, whatever the sampler; z by means of batches."""
+    classes, model = IDENTITIES[name]
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 3)) * [1.0, 3.0, 0.5] + 1.0
+    weight = rng.integers(1, 3, 60).astype(float)
+    offset = rng.standard_normal((60, max(classes, 1)))
+    F = X @ (rng.standard_normal((3, max(classes, 1))) / X.std(axis=0)[:, None]) + offset
+    y = (F + rng.gumbel(size=F.shape)).argmax(axis=1) if classes else F[:, 0] + rng.standard_normal(60)
+    known = {"sample_weight": weight, "offset": offset if classes else offset[:, 0]}
+    model.fit(X, y, **known)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        sample = sample_posterior(model, X, y, draws=2000, max_sweeps=2000, random_state=0, **known)
+    middle = 2 if classes and model.class_weight else 1  # the weight of class 1
+    gradient = (likelihood_slopes if classes else linear_slopes)(sample, X, y, weight, offset, middle)
+    gradient -= prior_slopes(model, sample, X, weight)
+    gradient = gradient[:, :, sample.coef.any(axis=(0, 1)).ravel()]  # the reference class has none
+    batches = gradient.reshape(-1, 100, gradient.shape[2]).mean(axis=1)
+    z = batches.mean(axis=0) / (batches.std(axis=0) / np.sqrt(len(batches)))
+    assert np.abs(z).max() < 4.5
+
+
+def likelihood_slopes(sample, X, y, weight, offset, middle=1):
+    """d log p(y | w, b) / dw of every draw, class by class: (chains, draws, rows x columns)."""
+    shift = offset[:, 1:] - offset[:, :1] if sample.coef.shape[2] == 1 else offset
+    F = np.einsum("cdrj,ij->cdir", sample.coef, X) + sample.intercept[:, :, None] + shift
+    F = F if F.shape[3] > 1 else np.concatenate([np.zeros_like(F), F], axis=3)
+    s = weight * np.where(y == 1, middle, 1)
+    R = ((y[:, None] == np.arange(F.shape[3])) - np.exp(F - np.logaddexp.reduce(F, axis=3)[..., None])) * s[:, None]
+    R = R if sample.coef.shape[2] > 1 else R[..., 1:]
+    return np.einsum("cdir,ij->cdrj", R, X).reshape(*R.shape[:2], -1)
+
+
+def linear_slopes(sample, X, y, weight, offset, middle=1):
+    """The same for numbers."""
+    F = np.einsum("cdj,ij->cdi", sample.coef[:, :, 0], X) + sample.intercept + offset[:, 0]
+    return ((y - F) * weight) @ X / sample.noise[..., None]
+
+
+def prior_slopes(model, sample, X, weight):
+    """-d log p(w) / dw of every draw."""
+    mean = weight @ X / weight.sum()
+    sd = np.sqrt(weight @ (X - mean) ** 2 / weight.sum())
+    W = sample.coef
+    if isinstance(model, LaplaceRegressor):
+        return model.lam_ * sd * np.sign(W[:, :, 0]) / np.sqrt(sample.noise)[..., None]
+    unit = sd if model.standardize else np.ones(3)
+    if isinstance(model, RMLR):
+        return (model.lam * unit**2 * W).reshape(*W.shape[:2], -1)
+    factor = np.ones(3) if model.penalty_factor is None else np.asarray(model.penalty_factor)
+    return (model.lam * factor * unit * np.sign(W) + model.l2 * factor * unit**2 * W).reshape(*W.shape[:2], -1)
 
 
 # -- the sample
@@ -303,10 +388,31 @@ def test_a_laplace_approximation_at_an_l1_mode_is_refused():
         sample_posterior(SMLR(1.0).fit(X, y), X, y, method="laplace")
 
 
-def test_other_models_are_refused():
+@pytest.mark.parametrize(
+    ("model", "error", "message"),
+    [
+        (LRVM(max_iter=20), TypeError, "LRVM"),
+        (SMLR(groups=[0, 0, 1]), ValueError, "groups"),
+        (SMLR(penalty_factor=[1, 1, np.inf]), ValueError, "drop them"),
+        (TypeIRegressor(), ValueError, "kink"),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_models_without_a_posterior_that_can_be_drawn_from_are_refused(model, error, message):
     X, y = two_classes()
-    with pytest.raises(TypeError, match="RVMClassifier"):
-        sample_posterior(RVMClassifier().fit(X, y), X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    with pytest.raises(error, match=message):
+        sample_posterior(model, X, y)
+
+
+def test_dask_collections_are_refused():
+    da = pytest.importorskip("dask.array")
+    X, y = two_classes()
+    X, y = da.from_array(X, chunks=(40, 3)), da.from_array(y, chunks=40)
+    with pytest.raises(ValueError, match="in memory"):
+        sample_posterior(SMLR(1.0).fit(X, y), X, y)
 
 
 @pytest.mark.parametrize(
@@ -351,6 +457,75 @@ def test_models_with_a_covariance_have_the_same_face_with_a_caveat(model):
     expected, deviation = model.predict(X[:20], return_std=True)
     assert_allclose(mean, expected, atol=5)
     assert_allclose((ends[1] - ends[0]) / 2, deviation, rtol=0.15)
+
+
+def labelled(classes, n=150, seed=3):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 4))
+    y = (2 * X[:, :3] @ np.eye(3)[:, :classes] + rng.gumbel(size=(n, classes))).argmax(axis=1)
+    return X, y, rng.integers(0, 3, n).astype(float), rng.standard_normal((n, classes))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(
+    "model",
+    [RVMClassifier("linear"), RVMClassifier("linear", multiclass="ovr"), TypeIIClassifier(), JeffreysClassifier()],
+    ids=["softmax", "one against the rest", "Type II", "probit"],
+)
+def test_classifiers_with_a_covariance_average_their_probabilities(model, classes):
+    """The models' own moderated probabilities are approximations of this average, exact for a probit of two classes."""
+    X, y, weight, offset = labelled(classes)
+    sample = sample_posterior(
+        model.fit(X, y, weight, offset), X, y, sample_weight=weight, offset=offset, random_state=0
+    )
+    assert "conditional" in sample.sentence()
+    P = sample.predict_proba(X, offset)
+    assert_allclose(P.sum(axis=1), 1.0)
+    assert_allclose(P, model.predict_proba(X, offset), atol=0.01 if classes == 2 and "Jeff" in repr(model) else 0.08)
+    assert_allclose(sample.mean(), model.coef_, atol=5 * sample.std().max() / np.sqrt(4000))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_draws_of_type_two_have_the_curvature_of_the_objective(classes):
+    """Their covariance is the inverse Hessian of the log-likelihood and the variances, by finite differences."""
+    X, y, weight, offset = labelled(classes)
+    model = TypeIIClassifier(fit_intercept=False).fit(X, y, weight, offset)
+    draws = sample_posterior(model, X, y, sample_weight=weight, offset=offset, draws=20_000, random_state=0).coef[0]
+    kept, gamma = model.coef_ != 0, np.atleast_2d(model.gamma_)
+
+    def objective(w):
+        W = np.zeros(model.coef_.shape)
+        W[kept] = w
+        F = X @ W.T + (offset if classes > 2 else offset[:, 1:] - offset[:, :1])
+        F = F if classes > 2 else np.column_stack([np.zeros(len(F)), F])
+        own = np.take_along_axis(F, y[:, None], axis=1)[:, 0]
+        return float(weight @ (np.logaddexp.reduce(F, axis=1) - own) + 0.5 * (w**2 / gamma[kept]).sum())
+
+    w, h = model.coef_[kept], 1e-4
+    steps = h * np.eye(len(w))
+    hessian = [[objective(w + a + b) - objective(w + a - b) - objective(w - a + b) + objective(w - a - b)
+                for a in steps] for b in steps]  # fmt: skip
+    expected = np.linalg.inv(np.array(hessian) / (4 * h**2))
+    found = np.cov(draws[:, kept].T)
+    assert_allclose(found, expected, atol=0.04 * np.diag(expected).max())
+    assert (draws[:, ~kept] == 0).all()
+
+
+def test_several_targets_have_a_column_each():
+    X, y = load_diabetes(return_X_y=True)
+    Y = np.column_stack([y, -2 * y])
+    model = RVMRegressor("linear").fit(X, Y)
+    sample = sample_posterior(model, X, Y, random_state=0)
+    mean, ends = sample.predict(X[:9], level=0.9)
+    assert mean.shape == (9, 2)
+    assert_allclose(mean, model.predict(X[:9]), atol=20)
+    assert ((ends[0] < mean) & (mean < ends[1])).all()
+
+
+def test_conditional_models_take_no_other_prior():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(ValueError, match="leave out prior and rate"):
+        sample_posterior(TypeIIRegressor().fit(X, y), X, y, prior="horseshoe")
 
 
 def test_progress_is_told_and_an_interrupt_keeps_what_is_there(monkeypatch):

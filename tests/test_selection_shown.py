@@ -74,7 +74,7 @@ def test_page_shows_them(halves, selector):
     assert "How far can this list be trusted?" in page
     assert "expected to be false." in page
     assert '<th scope="col">frequency</th>' in page
-    assert "95% interval, per unit" in page
+    assert "95% interval of 1 against 0, per unit" in page
     assert "p-value (Holm)" in page
     assert "How far can this list be trusted?" not in report(model, new, truth).html
 
@@ -87,13 +87,35 @@ def test_report_on_the_rows_that_selected_says_so(halves, selector):
     assert "look better than errors on new samples" in found["selection"]["note"]
 
 
+@pytest.mark.parametrize("frames", [True, False])
+def test_report_of_a_model_on_the_selected_columns(halves, frames):
+    X, y, new, truth = halves
+    X, new = (X, new) if frames else (X.to_numpy(), new.to_numpy())
+    chosen = StabilitySelection(n_selected=3, n_pairs=10, random_state=0).fit(X, y)
+    reduced = chosen.set_output(transform="pandas" if frames else "default")
+    model = SMLR(0.1).fit(reduced.transform(X), y)
+    found = facts(model, reduced.transform(new), truth, selection=chosen)
+    assert {row["frequency"] for row in found["kept"]["weights"]} == set(chosen.frequencies_[chosen.support_])
+    assert [row["name"] for row in found["selection"]["features"] if row["selected"]] == (
+        NAMES[:3] if frames else ["x0", "x1", "x2"]
+    )
+    assert found["selection"]["note"] == ""
+    with pytest.warns(SameRowsWarning, match="100% of these samples were used to select the features"):
+        facts(model, reduced.transform(X), y, selection=chosen)
+
+
 def test_several_classes_have_p_values_and_knockoffs_e_values():
     X, y = samples(classes=3)
     model = SMLR(3.0, standardize=True).fit(X, y)
     chosen = Knockoffs(fdr=0.9, n_copies=1, random_state=0).fit(X, y)
+    table = debiased(model, X, y)
     with pytest.warns(SameRowsWarning):
-        found = facts(model, X, y, selection=chosen, intervals=debiased(model, X, y))
-    assert [column["key"] for column in found["kept"]["columns"]] == ["e-value", "p_holm"]
+        found = facts(model, X, y, selection=chosen, intervals=table)
+    assert [column["key"] for column in found["kept"]["columns"]] == ["e-value", "interval", "interval 2", "p_holm"]
+    assert found["kept"]["columns"][2]["title"] == "95% interval of 1 against 2, per unit"
+    row = found["kept"]["weights"][0]
+    j = int(row["name"].removeprefix("x"))
+    assert [row["interval"], row["interval 2"]] == np.column_stack([table.lower[:, j], table.upper[:, j]]).tolist()
     assert "on average over such lists" in found["selection"]["plain"]
 
 
@@ -101,7 +123,7 @@ def test_what_does_not_belong_together_is_refused(halves, selector):
     X, y, new, truth = halves
     model = SMLR(3.0).fit(X.iloc[:, :5], y)
     table = debiased(SMLR(3.0), X, y)
-    with pytest.raises(ValueError, match="selection has 12 features, but the model has 5"):
+    with pytest.raises(ValueError, match="selection has 12 features and selected 3, but the model has 5"):
         facts(model, new.iloc[:, :5], truth, selection=selector)
     with pytest.raises(ValueError, match="intervals has 12 features, but the model has 5"):
         facts(model, new.iloc[:, :5], truth, intervals=table)

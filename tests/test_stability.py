@@ -473,6 +473,8 @@ def test_half_without_any_relation_selects_nothing():
         (StabilitySelection(), {"sample_weight": np.zeros(120)}, "(at least one non-zero|is 0 for every sample)"),
         (StabilitySelection(), {"groups": np.arange(7)}, "inconsistent numbers of samples"),
         (StabilitySelection(SMLR(penalty_factor=[1, 2])), {}, "penalty_factor has 2 column"),
+        (StabilitySelection(), {"groups": [None] * 3 + ["a", "b", "c"] * 39}, r"no label \(None or NaN\) for 3 sample"),
+        (StabilitySelection(), {"groups": np.r_[np.nan, np.arange(119.0)]}, r"no label \(None or NaN\) for 1 sample"),
     ],
 )
 def test_bad_input_is_refused_and_leaves_nothing(data, model, change, message):

@@ -4,11 +4,17 @@ A function takes the fitted model, the row of options, the data and the construc
 about false claims.
 """
 
+import warnings
+
 import numpy as np
 from scipy.special import log_ndtr
 
+from smaller.errors import OutsideWarning
+
 from . import judges
+from .effect_sets import effect_sets
 from .group_judges import GroupedSoftmax
+from .posterior_draws import posterior
 from .samples import at_home
 from .selection import knockoffs, stability
 from .weight_tables import debiased
@@ -94,6 +100,38 @@ def _scored(coef, intercept, problem):
 def softmax(model, row, data, given):
     """SMLR, SMLRCV and SBMLR: objective, dual gap, status, probabilities, at the strength used."""
     return _softmax(model, row, data, given, getattr(model, "lam_", row.get("lam")), row.get("l2", 0.0))
+
+
+def searched(model, row, data, given):
+    """SMLRCV: the same at the ridge term chosen; a relaxed model is its L1 fit, mixed with one without a penalty."""
+    lam, l2, share = model.lam_, model.l2_, model.lasso_share_
+    told = _chosen(model)
+    if share == 1.0:
+        return told + _softmax(model, row, data, given, lam, l2)
+    problem, at = _softmax_problem(row, data, given, lam, l2, model.basis_), model.path_.at(lam)
+    L1, own = (_scored(*each, problem) for each in ((at.coef, at.intercept), (model.coef_, model.intercept_)))
+    told += _probabilities(model, row, data, problem.scores(*own), problem.score_rounding(*own))
+    told += judges.judge_convex(problem, *L1, model.objective_, model.dual_gap_, model.tol, model.status_)
+    kept = np.flatnonzero(L1[0].any(axis=0))
+    free = judges.Softmax(
+        problem.Phi[:, kept], data.target, row["classes"], problem.s, data.shift, 0.0, 0.0, row["fit_intercept"],
+        row["parametrization"] == "reference" and row["classes"] > 2,
+    )  # fmt: skip
+    W, b = ((mixed - share * each) / (1 - share) for mixed, each in zip(own, L1, strict=True))
+    reached, least = free.value(W[:, kept], b), free.value(*free.settle(W[:, kept], b)[:2])
+    allowed = 2 * model.tol * abs(reached) + judges.ROUNDING * problem.s.sum() * (1 + np.abs(free.shift).max())
+    return told + ([] if reached - least <= allowed else [f"the refit is {reached - least:.3g} nats above its least"])
+
+
+def _chosen(model):
+    """By the rule "min" no candidate has a better mean score; by "1se" the best is within a standard error."""
+    scores = getattr(model, "all_scores_", model.scores_[:, None, None])
+    mean, mine = scores.mean(axis=0), model.scores_[:, list(model.lams_).index(model.lam_)].mean()
+    place = np.unravel_index(mean.argmax(), mean.shape)
+    best = scores[(slice(None), *place)]
+    slack = 0.0 if model.rule == "min" else best.std(ddof=1) / np.sqrt(len(best))
+    good = mine >= best.mean() - slack - 1e-9 * abs(best.mean())
+    return [] if good else [f"a candidate has the mean score {best.mean():.6g}, the one chosen {mine:.6g}"]
 
 
 def ridge(model, row, data, given):
@@ -248,7 +286,17 @@ def type_one(model, row, data, given):
 
 def finite(model, row, data, given):
     """Predictions, error bars and the objective are numbers."""
-    mean, std = (at_home(each) for each in model.predict(data.X, return_std=True))
+    outside = row.get("outside", "warn")
+    mean, std = (at_home(each) for each in model.predict(data.X, return_std=True, outside="ignore"))
+    if outside == "widen":
+        wide = at_home(model.predict(data.X, return_std=True, outside="widen")[1])
+        if not (np.isfinite(wide).all() and (wide >= std * (1 - 1e-6)).all()):
+            return ["outside='widen' narrows an interval, or one is not finite"]
+    elif outside != "ignore":  # no sample that was fitted is far from all of these
+        kept = _kept_rows(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", OutsideWarning)
+            model.predict(kept, return_std=True, outside=outside)
     good = np.isfinite(mean).all() and np.isfinite(std).all() and np.isfinite(model.objective_)
     return [] if good else [f"a prediction, its error bar or the objective {model.objective_} is not finite"]
 
@@ -401,7 +449,7 @@ def dual_space(model, row, data, given):
 
 
 FAMILIES = (
-    softmax, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance, dual_space,
-    stability, knockoffs, debiased,
+    softmax, searched, ridge, path, lasso, jeffreys, evidence, type_one, probit, scaled, boosted, gated, relevance,
+    dual_space, stability, knockoffs, debiased, posterior, effect_sets,
 )  # fmt: skip
 CLAIMS = {each.__name__: each for each in FAMILIES}

@@ -40,6 +40,9 @@ def columns(X, s, basis):
     mean = s @ X / s.sum()
     variance = (s @ (X - mean) ** 2).sum() / s.sum()
     gamma = 1 / variance if variance > 0 else 1.0
+    if basis == "laplacian":
+        spread = np.sqrt(s @ (X - mean) ** 2 / s.sum()).sum()
+        return np.exp(-np.abs(X[:, None, :] - centres).sum(axis=2) / (spread or 1.0))
     if basis == "rbf":
         return np.exp(-gamma * ((X[:, None, :] - centres) ** 2).sum(axis=2))
     return (gamma * X @ centres.T + 1.0) ** 3
@@ -56,6 +59,9 @@ def column_rounding(X, s, basis, eps, centre=0.0):
     variance = (s @ (X - mean) ** 2).sum() / s.sum() or 1.0
     size = 1 + (X**2).sum(axis=1).max() / variance
     width = 16 * eps * (1 + np.sqrt((mean**2).sum() / variance))  # relative, of the kernel's
+    if basis == "laplacian":
+        spread = np.sqrt(s @ (X - mean) ** 2 / s.sum()).sum() or 1.0
+        return 64 * eps * (1 + np.abs(X).sum(axis=1).max() / spread) + width
     return 64 * eps * size + width if basis == "rbf" else (64 * eps + 3 * width) * size**3
 
 

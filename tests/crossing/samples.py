@@ -9,6 +9,7 @@ from scipy import sparse
 
 OPTIONS = {
     "shape",
+    "outside",
     "weight",
     "offset",
     "columns",

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from .posterior_draws import CONDITIONAL, no_such_sample
+
 LAYOUTS = ["C", "F", "float32", "csr", "csc", "csr32", "frame", "memmap"]
 
 DATA = {
@@ -26,6 +28,8 @@ SELECTED = {
 
 GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
+MORE_BASES = [*BASES, "laplacian"]
+KERNELS = MORE_BASES[2:]
 SOFTMAX = {
     "basis": BASES,
     "parametrization": ["symmetric", "reference"],
@@ -69,7 +73,7 @@ def large(row):
 
 def other_columns(row):
     """Penalty factors belong to columns, and those of a kernel are other ones for other rows."""
-    return row["basis"] in ("rbf", "poly", "precomputed") and row["penalty_factor"] != "none"
+    return row["basis"] in KERNELS and row["penalty_factor"] != "none"
 
 
 def all_weights_at_once(row):
@@ -120,7 +124,13 @@ TABLES = [
     ),
     Table(
         "RMLR",
-        {**LABELLED, **WITH_DASK, **SOFTMAX, "lam": [0.01, 1.0, "evidence"], "warm_start": [False, True]},
+        {
+            **LABELLED,
+            **WITH_DASK,
+            **SOFTMAX,
+            "lam": [0.01, 1.0, "evidence"],
+            "warm_start": [False, True],
+        },
         "ridge",
         refused=refuse(
             SMLR_RULES,
@@ -133,15 +143,18 @@ TABLES = [
         {
             **LABELLED,
             **SOFTMAX,
-            "l2": [0.0, 0.5],
+            "basis": MORE_BASES,
+            "l2": [0.0, 0.5, "two"],
             "rule": ["min", "1se"],
             "scoring": [None, "accuracy"],
+            "relax": [False, True],
             "groups": GROUPS,
         },
-        "softmax",
+        "searched",
         fixed={"lams": 8, "cv": 2},
         refused=refuse(
             SMLR_RULES,
+            lambda row: row["relax"] and row["basis"] in KERNELS,
             other_columns,
             lambda row: row["classes"] == 20,
             no_such_groups,
@@ -185,7 +198,7 @@ TABLES = [
         {
             **REAL,
             "targets": [1],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "lam": ["universal", 3.0],
             "noise": ["learn", 0.5],
             "solver": ["newton", "em"],
@@ -194,6 +207,21 @@ TABLES = [
         },
         "lasso",
         refused=refuse(SMLR_RULES, lambda row: row["lam"] == "universal" and not row["standardize"]),
+    ),
+    Table(
+        "LaplaceRegressorCV",
+        {
+            **REAL,
+            "targets": [1],
+            "basis": MORE_BASES,
+            "rule": ["min", "1se"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+        },
+        "lasso",
+        fixed={"lams": 6, "cv": 2},
+        refused=SMLR_RULES,
     ),
     Table(
         "JeffreysRegressor",
@@ -217,6 +245,7 @@ TABLES = [
             "basis": BASES,
             "algorithm": ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -229,9 +258,10 @@ TABLES = [
             **REAL,
             **WITH_DEVICE,
             "targets": [1, 3],
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "noise": ["learn", 0.5],
+            "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
         "evidence",
@@ -256,7 +286,7 @@ TABLES = [
         {
             **LABELLED,
             **WITH_DEVICE,
-            "basis": BASES,
+            "basis": MORE_BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
             "moderate": [True, False],
@@ -375,7 +405,7 @@ TABLES = [
         {
             **LABELLED,
             **SELECTED,
-            "estimator": ["none", "path"],
+            "estimator": ["none", "path", "free"],  # free: the model does not penalise the first column
             "level": [0.5, 0.95],
             "intervals": ["auto", "anyway"],
             "p_values": ["auto", "debiased", "multi-split"],
@@ -383,6 +413,47 @@ TABLES = [
         },
         "debiased",
         fixed={"n_splits": 20},
-        refused=lambda row: row["offset"] == "1e6",  # most splits are then separated, which takes seconds to find out
+        # With offsets of 1e6, or of 1e3 and a free column, most splits are separated, which takes seconds to find out.
+        refused=refuse(
+            lambda row: row["offset"] == "1e6",
+            lambda row: row["estimator"] == "free" and (row["classes"] == 0 or row["offset"] == "1e3"),
+        ),
+    ),
+    Table(
+        "sample_posterior",  # 20 draws of two chains: what follows from each draw, not whether the chains have settled
+        {
+            **LABELLED,
+            "classes": [0, 2, 3, 5],
+            "unit": ["1", "1e6", "1e-6"],
+            "targets": [1],
+            "estimator": ["l1", "known noise", "ridge", "sbmlr", *CONDITIONAL],
+            "prior": [None, "horseshoe"],
+            "rate": ["fixed", "learn"],
+            **{name: SOFTMAX[name] for name in ("parametrization", "class_weight", "fit_intercept", "standardize")},
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "n_jobs": [None, 2],
+            "random_state": [0, 1],
+        },
+        "posterior",
+        fixed={"draws": 20, "chains": 2},
+        refused=refuse(no_such_sample, lambda row: row["penalty_factor"] == "each weight" and not row["classes"]),
+    ),
+    Table(
+        "CredibleSets",  # of numbers or classes; there is no offset
+        {
+            **LABELLED,
+            **{name: SELECTED[name] for name in ("classes", "unit", "targets")},
+            "offset": ["none"],
+            "n_effects": [1, 3],
+            "level": [0.8, 0.95],
+            "min_purity": [0.0, 0.5, 0.9],
+            "prior_variance": ["learn", 0.5],
+            "prior_inclusion": ["none", "weights"],
+            "noise": ["learn", 0.5],
+            "method": ["laplace", "variational"],
+        },
+        "effect_sets",
+        fixed={"max_iter": 300},
+        refused=lambda row: row["method"] == "variational" and row["classes"] == 3,
     ),
 ]

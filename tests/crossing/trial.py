@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 
 import smaller
+from smaller.basis import Kernel
 from smaller.errors import (
     ConvergenceWarning,
     EmptyModelWarning,
@@ -14,7 +15,7 @@ from smaller.errors import (
     UnidentifiedNoiseWarning,
 )
 
-from . import judges, samples
+from . import judges, posterior_draws, samples
 from .claims import CLAIMS
 
 # Warnings that are part of an honest answer.
@@ -41,6 +42,9 @@ DOCUMENTED = (
     "separate the classes exactly, so that the weights have no finite values",
     "Estimates and intervals need at least 2 samples for each weight",
     "offset decides the class of nearly every sample",
+    "rate='learn' is refused: the columns separate the classes",
+    "Sparse X with an intercept is not implemented for regression",
+    "the prior does not scale with the noise",
 )
 # Models that select features of X by fits of an estimator, which labels or numbers call for.
 SELECTORS = {
@@ -73,12 +77,21 @@ def run(table, row, seed):
 def parameters(table, row, data):
     """Constructor parameters of the model."""
     given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
+    if given.get("basis") == "laplacian":
+        given["basis"] = Kernel("laplacian")
+    if given.get("l2") == "two":
+        given["l2"] = [0.0, 0.5]
     if "class_weight" in given:
         given["class_weight"] = _class_weight(row["class_weight"], data)
     if "penalty_factor" in given:
         given["penalty_factor"] = _penalty_factor(row, data)
-    if "estimator" in given:
+    if table.model == "sample_posterior":
+        given["estimator"] = posterior_draws.estimator(row, given)
+    elif "estimator" in given:
         given["estimator"] = _selector(row, data)
+    if given.get("prior_inclusion") is not None:
+        d = data.plain.shape[1]
+        given["prior_inclusion"] = None if row["prior_inclusion"] == "none" else 1.0 + np.arange(d) % 3
     if "groups" in given:
         given.update(_groups(row, data))
     if row.get("solver") in table.limits:
@@ -90,11 +103,18 @@ def fit(table, row, data, given, seed):
     """The fitted model, or the path; a warm start begins with a fit to other data."""
     if table.model == "path":
         return smaller.path(data.X, data.y, sample_weight=data.weight, offset=data.offset, **given)
+    if table.model == "CredibleSets":
+        kind = smaller.inference.CredibleSetsClassifier if row["classes"] else smaller.inference.CredibleSetsRegressor
+        options = {name: value for name, value in given.items() if name in kind().get_params()}
+        tight = {} if row["classes"] else {"tol": 1e-9}
+        return kind(**{**options, **tight}).fit(data.X, data.y, data.weight)
     if hasattr(smaller.inference, table.model):
         known = {"sample_weight": data.weight, "offset": data.offset}
         if row.get("together"):
             known["groups"] = np.arange(len(data.y)) // 3
         known = {name: value for name, value in known.items() if value is not None}
+        if table.model == "sample_posterior":
+            return posterior_draws.sampled(row, data, given, known)
         if table.model == "debiased":
             options = {name: value for name, value in given.items() if name != "estimator"}
             return smaller.inference.debiased(given["estimator"], data.X, data.y, **options, **known)
@@ -111,12 +131,14 @@ def _selector(row, data):
     """The estimator of a selector; with groups, pairs of columns are the features."""
     if row["estimator"] == "groups":
         return smaller.SMLR(standardize=True, groups=np.arange(data.plain.shape[1]) // 2)
+    if row["estimator"] == "free":
+        return smaller.SMLR(standardize=True, penalty_factor=(np.arange(data.plain.shape[1]) > 0).astype(float))
     return SELECTORS[row["estimator"]][0 if row["classes"] else 1]
 
 
 def _class_weight(kind, data):
-    if kind != "dict":
-        return None if kind == "none" else kind
+    if kind != "dict" or data.labels is None:
+        return None if kind in ("none", "dict") else kind
     return {label: 0.5 + at for at, label in enumerate(data.labels.tolist())}
 
 
@@ -132,7 +154,7 @@ def _groups(row, data):
 
 def _penalty_factor(row, data):
     """None; one for each column, 0 for the first and 2 for every third; or one for each weight."""
-    kind, d = row["penalty_factor"], judges.columns(data.plain, data.s, row["basis"]).shape[1]
+    kind, d = row["penalty_factor"], judges.columns(data.plain, data.s, row.get("basis", "linear")).shape[1]
     if kind == "none":
         return None
     factor = np.where(np.arange(d) % 3 == 2, 2.0, 1.0)

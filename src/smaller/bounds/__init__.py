@@ -24,7 +24,7 @@ With probability ≥ 0.95 over test sets, true error ≤ 0.11 (671 errors in 6 4
 """
 
 from .divergence import binary_kl, kl_inverse, laplace_kl, least_kl_rates
-from .gibbs import GibbsRisk, LaplacePosterior
+from .gibbs_risk import GibbsRisk, LaplacePosterior
 from .results import Bound, Choice, PACBayes, Rademacher, TestSet
 from .test_set_bound import test_set
 from .training import GRID, budget, choose, pac_bayes, rademacher

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..basis import Linear, Polynomial
 from ..models.multinomial import RMLR, SparseMultinomialModel
-from ..models.targets import penalty_factors
-from .gibbs import LaplacePosterior
+from ..models.targets import coef_of, penalty_factors
+from .gibbs_risk import LaplacePosterior
 
 FIXED_BASES = (Linear, Polynomial)  # functions of an input alone
 
@@ -61,7 +61,7 @@ def admit(model, X, y, prior: float | None = None, intercept_prior: float | None
 
 def _weights(model, prior: float | None) -> tuple[np.ndarray, np.ndarray, str]:
     """Centres and prior rates, (d, k), and the prior in words."""
-    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
+    coef = coef_of(model)
     if len(coef) > 2 and getattr(model, "parametrization", "") == "reference":
         coef = coef[:-1]
     mean = np.ascontiguousarray(coef.T, dtype=np.float64)

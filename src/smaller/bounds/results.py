@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .gibbs import GibbsRisk, LaplacePosterior
+from .gibbs_risk import GibbsRisk, LaplacePosterior
 
 INDEPENDENT = "the n samples were drawn independently from the distribution that the error refers to"
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..models.base import problem_of
 from ..models.multinomial import RMLR, MultinomialModel
+from ..tuning.relaxed import weights_on_path
 from .results import INDEPENDENT, TestSet, check_delta
 
 
@@ -64,9 +65,11 @@ def _refuse_training_sample(model, X, y) -> None:
         prior = objective.prior
         strength = prior.with_ridge if isinstance(model, RMLR) else prior.with_strength
         objective = objective.with_prior(strength(model.lam_))
-    coef = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.toarray()
+    if hasattr(model, "l2_"):
+        objective = objective.with_prior(objective.prior.with_ridge(model.l2_))
+    coef, intercept = weights_on_path(model)
     W = coef[: objective.k].T
-    W = np.vstack([W, model.intercept_[: objective.k]]) if model.fit_intercept else W
+    W = np.vstack([W, intercept[: objective.k]]) if model.fit_intercept else W
     if W.shape == objective.shape and abs(objective.value(W) - model.objective_) <= 1e-10 * abs(model.objective_):
         raise ValueError(
             "The model was fitted on this very sample, on which its error is too low; pass samples "

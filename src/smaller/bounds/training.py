@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 
 from ..errors import EmptyModelWarning
 from ..errors import choose as choose_from
-from . import gibbs as risks
+from . import gibbs_risk as risks
 from .admission import Case, admit, refuse_kind
 from .divergence import kl_inverse
-from .gibbs import GibbsRisk, LaplacePosterior
+from .gibbs_risk import GibbsRisk, LaplacePosterior
 from .results import INDEPENDENT, Choice, PACBayes, Rademacher, check_delta
 
 GRID = tuple(10.0 ** np.linspace(-3, 3, 25))  # strengths fixed without data

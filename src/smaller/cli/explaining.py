@@ -52,17 +52,17 @@ def explain_rows(
 def _show(fitted: models.Fitted, x, number: int, means: np.ndarray) -> None:
     inner, names = fitted.model, np.asarray(fitted.columns.inputs, dtype=object)
     labels = [str(label) for label in getattr(inner, "classes_", [])]
-    found = row_facts(inner, x, names, labels, means, {})["rows"]
+    facts = row_facts(inner, x, names, labels, means, {})
     predicted = str(inner.predict(x)[0]) if fitted.classifies else f"{inner.predict(x)[0]:.5g}"
     say(f"Row {number}: predicted {predicted}{_sure(fitted, x)}.")
-    if not found:
+    if not facts["rows"]:
         say("No column was kept, so that every row has the same prediction.")
         return
-    why = found[0]
+    why = facts["rows"][0]
     towards = f"towards {why['towards']} (below 0: {why['against']})" if labels else "added"
     rows = [
-        [name, f"{value:.4g}", f"{added:+.3g}"]
-        for name, value, added in zip(why["names"], why["values"], why["added"], strict=True)
+        [facts["names"][j], f"{value:.4g}", f"{added:+.3g}"]
+        for j, value, added in zip(why["columns"], why["values"], why["added"], strict=True)
     ]
     rows += [[f"{why['others']} others", "", f"{why['rest']:+.3g}"]] if why["others"] else []
     start = "the intercept" if hasattr(inner, "relevance_vectors_") else "a row of means"

@@ -41,6 +41,7 @@ from .arguments import (
     option,
     reads,
 )
+from .posterior import draw, load_draws, place_of
 from .streaming import answer_lines, check_stream
 from .terminal import complain, say, show, working
 
@@ -58,6 +59,10 @@ def fit_table(
     standardize: Standardize = True,
     class_weight: ClassWeight = None,
     scoring: Annotated[str | None, option(f"What the strength of smlr is chosen by: {', '.join(SCORERS)}.")] = None,
+    posterior: Annotated[
+        bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -65,12 +70,17 @@ def fit_table(
     check_task(task)
     check_class_weight(class_weight)
     check_place(output, data)
+    if posterior:
+        check_place(place_of(output), data, output)
     table = models.read_to_fit(data, target, reading)
     settings = Settings(lam, basis, standardize, class_weight, scoring)
     fitted = models.fit_model(table, model, task, settings, data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
     show(gathered(fitted, table.X, table.y, data.name, brief=True))
+    if posterior:
+        draw(fitted, table.X, table.y, seed, output)
+        say(f"\nThe draws: {place_of(output)}. Next:  smaller report {output} {data} --posterior {place_of(output)}")
     new = "NEW" + Path(data.name.lower().removesuffix(".gz")).suffix
     say(f"\nThe model: {output}. Next:  smaller predict {output} {new} -o OUT.csv")
 
@@ -225,6 +235,7 @@ def write_report(
     threshold: Annotated[
         str | None, option("class=probability: where the class is decided; the slider of the page starts there.")
     ] = None,
+    posterior: Annotated[Path | None, option("Draws that fit --posterior wrote: intervals of the weights.")] = None,
     date: Annotated[str | None, option("A date for the foot of the page.")] = None,
     *,
     reading: dict[str, Any],
@@ -233,12 +244,12 @@ def write_report(
     check_place(output, model, data)
     fitted = models.load_fitted(model)
     table = models.read(data, columns=fitted.columns, target=target or fitted.columns.target, **reading)
-    asked = None
+    asked, draws = None, load_draws(posterior)
     if threshold is not None:
         if not fitted.classifies:
             _refuse_for_numbers(["--threshold"])
         asked = options.parse_threshold(threshold, fitted.model.classes_)
-    found = Report(gathered(fitted, table.X, table.y, data.name, threshold=asked, date=date))
+    found = Report(gathered(fitted, table.X, table.y, data.name, threshold=asked, posterior=draws, date=date))
     with working("Writing the page"):
         found.save(output)
     show(found.facts)

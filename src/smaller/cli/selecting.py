@@ -15,7 +15,14 @@ from ..atomic import replacing
 from ..data.tables import Reading, Table
 from ..data.tables.formulas import write_csv
 from ..errors import choose
-from ..inference import Knockoffs, StabilitySelection, WeightTable, debiased
+from ..inference import (
+    CredibleSetsClassifier,
+    CredibleSetsRegressor,
+    Knockoffs,
+    StabilitySelection,
+    WeightTable,
+    debiased,
+)
 from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
@@ -36,7 +43,7 @@ def select_features(
     data: DataFile,
     target: Target = "y",
     max_false: Annotated[float, typer.Option(help="False features allowed in expectation, for stability.")] = 1.0,
-    method: Annotated[str, typer.Option(help="stability, knockoffs, tests or splits.")] = "stability",
+    method: Annotated[str, typer.Option(help="stability, knockoffs, tests, splits or sets.")] = "stability",
     fdr: Annotated[float, typer.Option(help="Share of false features allowed, for knockoffs.")] = 0.1,
     group: Annotated[str | None, option("A column of labels: rows of one label stay together, for stability.")] = None,
     seed: Annotated[int, typer.Option(help="Of the random halves, knockoffs or splits.")] = 0,
@@ -108,11 +115,25 @@ def _by_tests(
     return {**columns, "selected": chosen}, found.p_value, found.sentences()
 
 
+def _by_sets(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
+    """Credible sets: the number of the set that a feature is in, and its inclusion probability."""
+    model = CredibleSetsClassifier() if task == CLASSIFICATION else CredibleSetsRegressor()
+    with models.quiet():
+        model.fit(table.X, y)
+    number = np.zeros(len(model.inclusion_), dtype=int)
+    for place, features in reversed(list(enumerate(model.sets_, 1))):
+        number[features] = place
+    told = {"set": np.array([str(each or "") for each in number]), "inclusion": model.inclusion_}
+    columns = {"feature": table.columns.inputs, **told, "selected": model.get_support()}
+    return columns, -model.inclusion_, [model.sentence(table.columns.inputs)]
+
+
 METHODS: dict[str, Callable[..., Listed]] = {
     "stability": _by_stability,
     "knockoffs": _by_knockoffs,
     "tests": _by_tests,
     "splits": partial(_by_tests, p_values="multi-split"),
+    "sets": _by_sets,
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import column_or_1d
 
-from .._sklearn import check_sample_weight
+from ..models.base import checked_weights
 
 SUM_TOLERANCE = 1e-4  # of the sum of a row of probabilities: allows float32, and numbers printed with five digits
 
@@ -87,9 +87,7 @@ def positions(y, classes: np.ndarray) -> np.ndarray:
 
 def sample_weights(sample_weight, n: int) -> np.ndarray:
     """Weights of n samples, not all 0."""
-    if sample_weight is not None and not np.asarray(sample_weight).any():
-        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-    return check_sample_weight(sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True)
+    return checked_weights(sample_weight, np.empty((n, 1)))
 
 
 def priors(values, classes: np.ndarray, name: str, positive: bool = False) -> np.ndarray:
@@ -213,7 +211,7 @@ def with_reject_label(classes: np.ndarray, reject_label: Any) -> np.ndarray:
 
 
 def fraction(name: str, value, ends: Sequence[bool] = (True, True)) -> float:
-    """A number between 0 and 1; `ends` says whether 0 and 1 themselves are allowed."""
+    """A number between 0 and 1; `ends`: whether 0 and whether 1 are allowed."""
     given = float(value) if isinstance(value, Real) else np.nan
     if not (0 < given < 1 or (given == 0 and ends[0]) or (given == 1 and ends[1])):
         raise ValueError(f"{name} must be a fraction between 0 and 1; got {value!r}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from .shift import ALGORITHMS, as_test, estimated, shifted
 from .wrapper import Wrapper, thawed
 
 
+@dataclass(eq=False, repr=False)
 class PriorShift(Wrapper):
     """A classifier whose probabilities are corrected for other class frequencies in operation than in training.
 
@@ -64,6 +66,14 @@ class PriorShift(Wrapper):
     0.954 right, at priors [0.94 0.06]
     """
 
+    estimator: Any
+    _: KW_ONLY
+    priors: Any = None
+    training_priors: Any = "fit"
+    significance: float | None = None
+    pseudo_count: float = 0.0
+    algorithm: str = "newton"
+
     _stage = 1
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
@@ -73,23 +83,6 @@ class PriorShift(Wrapper):
         "pseudo_count": [Interval(Real, 0, None, closed="left")],
         "algorithm": [StrOptions(set(ALGORITHMS))],
     }
-
-    def __init__(
-        self,
-        estimator,
-        *,
-        priors=None,
-        training_priors="fit",
-        significance=None,
-        pseudo_count=0.0,
-        algorithm="newton",
-    ):
-        self.estimator = estimator
-        self.priors = priors
-        self.training_priors = training_priors
-        self.significance = significance
-        self.pseudo_count = pseudo_count
-        self.algorithm = algorithm
 
     def _settings(self, classes: np.ndarray) -> dict[str, Any]:
         new = None if self.priors is None else checks.priors(self.priors, classes, "priors")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ from .wrapper import Wrapper, thawed
 FRACTION = Interval(Real, 0, 1, closed="both")
 
 
+@dataclass(eq=False, repr=False)
 class Rejecting(Rejectable):
     """A classifier that rejects the samples of least confidence.
 
@@ -80,6 +82,16 @@ class Rejecting(Rejectable):
     array([ 0, -1, -1])
     """
 
+    estimator: Any
+    _: KW_ONLY
+    threshold: float | None = None
+    rate: float | None = None
+    error: Any = None
+    guarantee: float | None = None
+    reject_label: Any = "auto"
+    cv: Any = 5
+    n_jobs: int | None = None
+
     _stage = 3
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit"])],
@@ -91,27 +103,6 @@ class Rejecting(Rejectable):
         "cv": ["cv_object"],
         "n_jobs": [Integral, None],
     }
-
-    def __init__(
-        self,
-        estimator,
-        *,
-        threshold=None,
-        rate=None,
-        error=None,
-        guarantee=None,
-        reject_label="auto",
-        cv=5,
-        n_jobs=None,
-    ):
-        self.estimator = estimator
-        self.threshold = threshold
-        self.rate = rate
-        self.error = error
-        self.guarantee = guarantee
-        self.reject_label = reject_label
-        self.cv = cv
-        self.n_jobs = n_jobs
 
     def _settings(self, classes: np.ndarray) -> dict[str, Any]:
         self._check_aim()

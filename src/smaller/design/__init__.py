@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import issparse
 
-from .base import Design, Moments
 from .computed import LazyDesign
 from .dense import DenseDesign
 from .device import AcceleratedDesign
 from .namespace import follow, host, namespace, on_device, precision
 from .operator import OperatorDesign, is_operator
+from .protocol import Design, Moments
 from .sparse import SparseDesign
 
 __all__ = [

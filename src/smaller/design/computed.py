@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
-from .base import Design
+from .protocol import Design
 
 BLOCK_BYTES = 2**26
 
@@ -67,8 +66,3 @@ class LazyDesign(Design):
         for part, X in self._blocks():
             total[part] = np.square(X - center[part]).T @ omega
         return total
-
-    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """A packed copy of the columns asked for."""
-        packed, where = np.unique(columns, return_inverse=True)
-        return (np.asfortranarray(self.take(packed)),), where

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from .. import _core
-from .base import Design
+from .protocol import Design
 
 BLOCK_BYTES = 2**23
 WHOLE_BYTES = 2**25  # a matrix up to this size is multiplied at once, not in blocks

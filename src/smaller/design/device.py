@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from .base import Design, Moments
 from .loss_gradient import LossGradient
 from .namespace import follow, host, namespace, on_device
+from .protocol import Design, Moments
 
 # Blocks are worked on in float64 one at a time: large enough to keep a device busy, small enough beside its memory.
 BLOCK_BYTES = 2**28
@@ -201,8 +201,3 @@ class AcceleratedDesign(Design):
                 if fits(self.X, Y.shape[1]):
                     return KernelGradient(self.X, Y, s, offset, reference)
         return LossGradient(self.xp, self.X, Y, s, offset, reference, dtype)
-
-    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """A packed copy of the columns asked for, for kernels on the host."""
-        packed, where = np.unique(columns, return_inverse=True)
-        return (np.asfortranarray(self.take(packed)),), where

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from .base import Design
+from .protocol import Design
 
 BLOCK_BYTES = 2**26  # of the vectors that are multiplied at a time
 
@@ -22,7 +22,7 @@ def is_operator(X: Any) -> bool:
 
 
 def checked_operator(X: Any) -> LinearOperator:
-    """X as SciPy knows operators, refused where one of the two products is missing or returns other shapes."""
+    """X as an operator of SciPy, refused where one of the two products is missing or returns other shapes."""
     operator = aslinearoperator(X)
     n, d = operator.shape
     if 0 in (n, d):
@@ -187,8 +187,3 @@ class OperatorDesign(Design):
     def restricted(self, rows: np.ndarray) -> OperatorDesign:
         """Products of some of the rows."""
         return OperatorDesign(RowsOperator(self.operator, rows), self.intercept)
-
-    def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
-        """A packed copy of the columns asked for."""
-        packed, where = np.unique(columns, return_inverse=True)
-        return (np.asfortranarray(self.take(packed)),), where

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .base import Design
+from .protocol import Design
 
 LARGE_BYTES = 2**26  # a larger CSR matrix is not converted to CSC
 SMALL = 2**14  # a matrix of up to this many entries, zeros included, is multiplied as a dense one

@@ -27,6 +27,7 @@ from ..models.multinomial import MultinomialModel
 from ..models.regression import VarianceModel
 from ..models.rvm import RVMClassifier
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from ..models.type12 import TypeIIClassifier
 
 
@@ -102,8 +103,8 @@ def plan_of(model, names: Sequence[str] | None = None, scaling: dict[str, np.nda
     if about is None:
         raise ValueError(_unsupported(inner))
     check_is_fitted(inner)
-    coef = np.atleast_2d(inner.coef_.toarray() if sparse.issparse(inner.coef_) else inner.coef_)
-    known = input_names(inner, None if names is None else np.asarray(names, dtype=object))
+    coef = coef_of(inner)
+    known = input_names(inner, names)
     return Plan(
         model=type(inner).__name__,
         names=[str(name) for name in known],

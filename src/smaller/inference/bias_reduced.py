@@ -137,9 +137,15 @@ def least_squares(sample: Sample, fit_intercept: bool) -> Estimates:
     at = curvature_at(model, sample, np.zeros((d, 1)), np.zeros(1))
     inverse = np.linalg.inv(at.hessian[:, 0, :, 0])
     weights = inverse @ at.pull[:, 0]
+    free = float(np.sum(extra.get("sample_weight", np.ones(len(y))))) - d - int(fit_intercept)
+    noise = noise_of(sample, weights, free, fit_intercept)
+    return Estimates(weights[:, None], noise * np.diagonal(inverse)[:, None, None], free)
+
+
+def noise_of(sample: Sample, weights: np.ndarray, free: float, fit_intercept: bool) -> float:
+    """The variance of the noise: the sum of squared residuals over its degrees of freedom."""
+    X, y, extra = sample
     weight = extra.get("sample_weight", np.ones(len(y)))
     residual = y - (extra["offset"].reshape(-1) if "offset" in extra else 0.0) - X @ weights
     residual = residual - (weight @ residual / weight.sum() if fit_intercept else 0.0)
-    free = float(weight.sum()) - d - int(fit_intercept)
-    noise = float(weight @ residual**2) / free
-    return Estimates(weights[:, None], noise * np.diagonal(inverse)[:, None, None], free)
+    return float(weight @ residual**2) / free

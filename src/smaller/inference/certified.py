@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ..models.base import problem_of
 from ..models.multinomial import SMLR
 from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin
+from ..tuning.relaxed import ridge_of, weights_on_path
 from .entry import CLASS_PATHS
 
 ROUNDING = 1e-14  # relative to samples times objective: no gap is trusted below this
@@ -77,7 +77,7 @@ def _objective(model, X, y, sample_weight, offset) -> Posterior:
     """The objective that the model minimises, at its strength."""
     if not isinstance(model, CLASS_PATHS) or not hasattr(model, "coef_"):
         raise ValueError(f"certified_support takes a fitted SMLR, SMLRCV or SBMLR; got {type(model).__name__}.")
-    if model.basis != "linear" or getattr(model, "l2", 0.0) or getattr(model, "groups", None) is not None:
+    if model.basis != "linear" or ridge_of(model) or getattr(model, "groups", None) is not None:
         raise ValueError("certified_support is about features: the model needs basis='linear', l2=0 and no groups.")
     if model.parametrization != "symmetric" and len(model.classes_) > 2:
         raise ValueError("certified_support needs parametrization='symmetric', in which no class is special.")
@@ -88,8 +88,8 @@ def _objective(model, X, y, sample_weight, offset) -> Posterior:
 
 
 def _weights(model, objective: Posterior) -> np.ndarray:
-    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
-    return np.vstack([coef.T, model.intercept_]) if objective.design.intercept else np.ascontiguousarray(coef.T)
+    coef, intercept = weights_on_path(model)
+    return np.vstack([coef.T, intercept]) if objective.design.intercept else np.ascontiguousarray(coef.T)
 
 
 def _residual_bounds(objective: Posterior, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

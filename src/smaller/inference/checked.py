@@ -9,9 +9,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
-from .._sklearn import check_sample_weight
 from ..basis import Linear
 from ..models.adaptive import LaplaceRegressor
+from ..models.base import checked_weights
 from ..models.multinomial import SMLR
 from .distinct import distinct_columns
 from .entry import INPUT_MODELS
@@ -31,6 +31,7 @@ class Rows(NamedTuple):
     candidates: np.ndarray  # mask of the columns kept: those that may enter
     chosen: np.ndarray  # the columns kept
     unit: np.ndarray  # of each column given, its position among the columns kept; -1 where constant
+    given: Any  # X as it was given, with all rows and columns
     marks: np.ndarray  # of each sample given, a number that other samples do not share
     labels: np.ndarray | None = None  # of the columns' groups, where these are the features; `unit` are their positions
 
@@ -54,8 +55,8 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
     X, y = validate_data(selector, X, y, **{**usual, **checks})
     estimator = _estimator_for(selector, y)
     y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)
-    extra, marks = _row_data(fit_params, X), row_marks(X)
-    groups = None if groups is None else column_or_1d(groups)
+    extra, given = _row_data(fit_params, X), (X, row_marks(X))
+    groups = None if groups is None else _checked_groups(groups)
     check_consistent_length(y, groups)
     if "sample_weight" in extra and not extra["sample_weight"].all():
         kept = np.flatnonzero(extra["sample_weight"])
@@ -65,8 +66,20 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
         raise ValueError(f"y must have at least two classes; got one class only: {y[0]}.")
     labels = getattr(estimator, "groups", None)
     if labels is not None and not isinstance(labels, str):
-        return _grouped(X, y, extra, groups, estimator, marks, np.asarray(labels))
-    return _reduced(X, y, extra, groups, estimator, marks)
+        return _grouped(X, y, extra, groups, estimator, given, np.asarray(labels))
+    return _reduced(X, y, extra, groups, estimator, given)
+
+
+def _checked_groups(groups) -> np.ndarray:
+    """The labels of the samples' groups, none of them missing."""
+    groups = column_or_1d(groups)
+    missing = np.array([label is None or label != label for label in groups.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"groups has no label (None or NaN) for {missing.sum()} sample(s); give each of them a label, one of its "
+            "own where it belongs to no group."
+        )
+    return groups
 
 
 def _estimator_for(selector, y: np.ndarray):
@@ -97,17 +110,14 @@ def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
         raise TypeError(f"fit takes {' and '.join(ROW_DATA)} beside X, y and groups; got {', '.join(unknown)}.")
     given = {name: value for name, value in fit_params.items() if value is not None}
     if "sample_weight" in given:
-        weight = check_sample_weight(given["sample_weight"], X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
-        given["sample_weight"] = weight
+        given["sample_weight"] = checked_weights(given["sample_weight"], X)
     if "offset" in given:
         given["offset"] = np.asarray(given["offset"], dtype=np.float64)
         check_consistent_length(X, given["offset"])
     return given
 
 
-def _grouped(X, y, extra, groups, estimator, marks, labels: np.ndarray) -> Rows:
+def _grouped(X, y, extra, groups, estimator, given, labels: np.ndarray) -> Rows:
     """Groups of columns as features: all columns stay, and those of a group enter together."""
     if labels.shape != (X.shape[1],):
         raise ValueError(f"groups of the estimator has shape {labels.shape}, but X has {X.shape[1]} columns.")
@@ -115,10 +125,11 @@ def _grouped(X, y, extra, groups, estimator, marks, labels: np.ndarray) -> Rows:
         raise ValueError("Groups as features take no penalty_factor; give the estimator group_factor instead.")
     known, unit = np.unique(labels, return_inverse=True)
     candidates = np.ones(len(known), dtype=bool)
-    return Rows(X, y, extra, groups, estimator, candidates, np.arange(X.shape[1]), unit.ravel(), marks, known)
+    everything = np.arange(X.shape[1])
+    return Rows(X, y, extra, groups, estimator, candidates, everything, unit.ravel(), given[0], given[1], known)
 
 
-def _reduced(X, y, extra, groups, estimator, marks) -> Rows:
+def _reduced(X, y, extra, groups, estimator, given) -> Rows:
     """One column for each set of copies; penalty factors go with their columns."""
     if not isinstance(getattr(estimator, "groups", None), str | None):
         raise ValueError(
@@ -137,4 +148,4 @@ def _reduced(X, y, extra, groups, estimator, marks) -> Rows:
         candidates = (np.isfinite(factor) & (factor > 0)).any(axis=0)
         estimator.set_params(penalty_factor=factor[0] if len(factor) == 1 else factor)
     X = X if len(chosen) == X.shape[1] else X[:, chosen]
-    return Rows(X, y, extra, groups, estimator, candidates, chosen, unit, marks)
+    return Rows(X, y, extra, groups, estimator, candidates, chosen, unit, given[0], given[1])

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
-from .._sklearn import Interval, StrOptions, check_sample_weight
+from .._sklearn import Interval, StrOptions
 from ..errors import ConvergenceWarning, EmptyModelWarning, warn
 from ..models.adaptive import LaplaceRegressor
+from ..models.base import checked_weights, unchanged_on_failure
 from ..models.multinomial import SMLR
 from ..models.targets import encode
 from .class_effects import ClassTarget, contrasts, settle_effects
 from .effects import BoundedTarget, Effects, GaussianTarget, ascend
+from .feature_selector import FeatureSelector
 from .feature_sets import feature_sets
 from .standard_columns import StandardColumns
 
@@ -29,7 +31,7 @@ LASSO_SHARE = 0.5  # of the strength at which noise alone selects nothing, for t
 SETTLED_TOL = 1e-3  # change of the inclusion weights that counts as none
 
 
-class CredibleSets(SelectorMixin, BaseEstimator):
+class CredibleSets(FeatureSelector):
     """What the two models share: checks, the prior, sets, the selector, and the sentence about the result."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -41,6 +43,7 @@ class CredibleSets(SelectorMixin, BaseEstimator):
         "tol": [POSITIVE, None],
         "max_iter": [COUNT],
     }
+    _takes_sparse = True
     n_effects: int
     level: float
     min_purity: float
@@ -48,13 +51,6 @@ class CredibleSets(SelectorMixin, BaseEstimator):
     prior_inclusion: Any
     tol: float | None
     max_iter: int
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X, y, sample_weight=None):
         """Find the sets.
@@ -72,21 +68,14 @@ class CredibleSets(SelectorMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        before = self.__dict__.copy()
-        try:
+        with unchanged_on_failure(self):
             return self._fit(X, y, sample_weight)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _fit(self, X, y, sample_weight):
         checks = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
         X, y = validate_data(self, X, y, **checks, **self._target_checks)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weight = checked_weights(sample_weight, X)
         kept = np.flatnonzero(weight)
-        if not len(kept):
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         if len(kept) < len(weight):
             X, y, weight = X[kept], y[kept], weight[kept]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -147,12 +136,6 @@ class CredibleSets(SelectorMixin, BaseEstimator):
                 EmptyModelWarning,
             )
 
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        mask = np.zeros(len(self.inclusion_), dtype=bool)
-        mask[self.support_] = True
-        return mask
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "sets_")
 
@@ -161,10 +144,10 @@ class CredibleSets(SelectorMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ np.atleast_2d(self.coef_).T, dtype=np.float64) + self.intercept_
 
-    def sentence(self) -> str:
-        """The sets in plain words, the names of their features where these are known."""
+    def sentence(self, names=None) -> str:
+        """The sets in plain words, with names of the features: those given, or those seen in fit."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "feature_names_in_", None) if names is None else names
         lines = []
         for features, share, purity in zip(self.sets_, self.set_probability_, self.purity_, strict=True):
             told = [str(j) if names is None else str(names[j]) for j in features[:8]]
@@ -185,6 +168,7 @@ class CredibleSets(SelectorMixin, BaseEstimator):
         )
 
 
+@dataclass(eq=False, repr=False)
 class CredibleSetsRegressor(RegressorMixin, CredibleSets):
     """Sets of features that hold an effect on a number, each with a probability (SuSiE; Wang et al. 2020).
 
@@ -249,32 +233,21 @@ class CredibleSetsRegressor(RegressorMixin, CredibleSets):
     [[3, 4, 5], [30, 31, 32]]
     """
 
+    n_effects: int = 10
+    level: float = 0.95
+    min_purity: float = 0.5
+    _: KW_ONLY
+    prior_variance: Any = "learn"
+    prior_inclusion: Any = None
+    noise: Any = "learn"
+    tol: float | None = None
+    max_iter: int = 100
+
     _parameter_constraints: ClassVar[dict] = {
         **CredibleSets._parameter_constraints,
         "noise": [StrOptions({"learn"}), POSITIVE],
     }
     _target_checks: ClassVar[dict] = {"y_numeric": True}
-
-    def __init__(
-        self,
-        n_effects=10,
-        level=0.95,
-        min_purity=0.5,
-        *,
-        prior_variance="learn",
-        prior_inclusion=None,
-        noise="learn",
-        tol=None,
-        max_iter=100,
-    ):
-        self.n_effects = n_effects
-        self.level = level
-        self.min_purity = min_purity
-        self.prior_variance = prior_variance
-        self.prior_inclusion = prior_inclusion
-        self.noise = noise
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _effects(self, X, Z: StandardColumns, y: np.ndarray, prior: np.ndarray) -> Effects:
         y = column_or_1d(y).astype(np.float64)
@@ -309,6 +282,7 @@ class CredibleSetsRegressor(RegressorMixin, CredibleSets):
         return self._scores(X)[:, 0]
 
 
+@dataclass(eq=False, repr=False)
 class CredibleSetsClassifier(ClassifierMixin, CredibleSets):
     """Sets of features that hold an effect on the class, each with a probability (SuSiE for two or more classes).
 
@@ -359,31 +333,20 @@ class CredibleSetsClassifier(ClassifierMixin, CredibleSets):
     [[4, 5], [30, 31, 32]]
     """
 
+    n_effects: int = 10
+    level: float = 0.95
+    min_purity: float = 0.5
+    _: KW_ONLY
+    method: str = "laplace"
+    prior_variance: Any = "learn"
+    prior_inclusion: Any = None
+    tol: float | None = None
+    max_iter: int = 100
+
     _parameter_constraints: ClassVar[dict] = {
         **CredibleSets._parameter_constraints,
         "method": [StrOptions({"laplace", "variational"})],
     }
-
-    def __init__(
-        self,
-        n_effects=10,
-        level=0.95,
-        min_purity=0.5,
-        *,
-        method="laplace",
-        prior_variance="learn",
-        prior_inclusion=None,
-        tol=None,
-        max_iter=100,
-    ):
-        self.n_effects = n_effects
-        self.level = level
-        self.min_purity = min_purity
-        self.method = method
-        self.prior_variance = prior_variance
-        self.prior_inclusion = prior_inclusion
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _effects(self, X, Z: StandardColumns, y: np.ndarray, prior: np.ndarray) -> Effects:
         self.classes_, codes = encode(column_or_1d(y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,14 @@ from .checked import Rows, checked_rows
 from .entry import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm
-from .same_rows import through_pipeline
+from .same_rows import through_pipeline, warn_of_kept_columns
 from .weight_estimates import determined, likelihood_estimates, one_step_estimates, standardised_rows, total
 from .weight_table import WeightTable
 
 TRUSTED, LEAST = 8, 2  # samples for each weight: for intervals, and for estimates of any kind
+RAREST = 2  # samples of the rarest class for each feature: for intervals
 ROWS_OF_A_CLASS = 10
+LEAST_SPLITS = 20
 MOST_WEIGHTS = 10_000  # the Hessian of more would take more than 0.8 GB
 CHOICES = ("auto", "anyway"), ("auto", "debiased", "multi-split")
 LIKELIHOOD, ONE_STEP = "likelihood", "one step"
@@ -34,7 +37,7 @@ def debiased(
     The weights of an L1 fit are pulled towards 0 and have no standard errors. What can be said of the weights without
     that pull depends on n samples, p features and k = classes - 1 contrasts with one class (1 for numbers) ::
 
-        n >= 8 p k            estimates, intervals and p-values by likelihood
+        n >= 8 p k            estimates, intervals and p-values by likelihood, where each class has at least 2 p samples
         2 p k <= n < 8 p k    p-values of many splits; estimates and intervals by one step, which cover strong effects
                               too rarely, are given with ``intervals="anyway"`` and a warning
         n < 2 p k             p-values of many splits only
@@ -49,7 +52,8 @@ def debiased(
     the other half tests them, fifty times. It assumes that the choosing half finds every true feature.
 
     Where a column is a sum of multiples of others, single weights are not determined: then there are no intervals,
-    whatever the number of samples.
+    whatever the number of samples. Columns that the model excludes (``penalty_factor`` of infinity) are left out; those
+    that it does not penalise (0) take part in the test of every split.
 
     Parameters
     ----------
@@ -69,7 +73,7 @@ def debiased(
         "auto" is "debiased" for ``n >= 8 p k``, and otherwise "multi-split", which comes without intervals unless
         they are asked for.
     reference : label, default=None
-        The class that the others are compared with: the last of several, the first of two.
+        The class that the others are compared with; None is the last of several, the first of two.
     penalty : float, default=0.1
         Of the lassos that find the directions of one step, as a multiple of ``sqrt(2 log(p k))`` standard deviations.
         Theory has 0.5 to 1, at which intervals of strong effects covered far too little in simulations.
@@ -101,6 +105,7 @@ def debiased(
     _check_options(level, intervals, p_values, penalty, n_splits)
     model, X, names = through_pipeline(model, X, y)
     rows = _checked(model, X, y, {"sample_weight": sample_weight, "offset": offset})
+    warn_of_kept_columns(rows.marks, len(rows.unit))
     classes = _ordered_classes(rows, reference)
     gate = _gate(rows, classes, intervals, p_values)
     estimates = None
@@ -140,12 +145,15 @@ class Debiased(BaseEstimator):
 def _check_options(level, intervals, p_values, penalty, n_splits) -> None:
     choose("intervals", intervals, CHOICES[0])
     choose("p_values", p_values, CHOICES[1])
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < float(level) < 1):
         raise ValueError(f"level must be a probability between 0 and 1, such as 0.95; got {level!r}.")
-    if not 0 < penalty < np.inf:
+    if not (isinstance(penalty, Real) and 0 < float(penalty) < np.inf):
         raise ValueError(f"penalty must be a positive number; got {penalty!r}.")
-    if n_splits < 20:
-        raise ValueError(f"n_splits must be at least 20, so that p-values of splits can be combined; got {n_splits!r}.")
+    if not (isinstance(n_splits, Integral) and int(n_splits) >= LEAST_SPLITS):
+        raise ValueError(
+            f"n_splits must be a whole number of at least {LEAST_SPLITS}, so that p-values of splits can be combined; "
+            f"got {n_splits!r}."
+        )
 
 
 def _checked(model, X, y, fit_params: dict) -> Rows:
@@ -158,13 +166,20 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
         raise ValueError(
             "debiased corrects the bias of an L1 penalty, and the model has groups; give one without groups, or None."
         )
+    if getattr(model, "relax", False):
+        raise ValueError(
+            "debiased corrects the bias of an L1 fit, and relax=True takes some of it away already, on the same "
+            "samples; give the model without relax, or None."
+        )
     if getattr(model, "class_weight", None) is not None:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."
         )
+    _refuse_other_columns(model, X)
     rows = checked_rows(Debiased(model), X, y, None, fit_params, ensure_min_features=1, ensure_min_samples=10)
+    rows = _without_excluded(rows)
     if not rows.X.shape[1]:
-        raise ValueError("Every column of X is constant: there is nothing to test.")
+        raise ValueError("Every column of X is constant, or excluded by the model: there is nothing to test.")
     if not is_classifier(rows.estimator):
         return rows
     labels, counts = np.unique(rows.y, return_counts=True)
@@ -176,9 +191,37 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
     return rows
 
 
+def _refuse_other_columns(model, X) -> None:
+    known, given = getattr(model, "n_features_in_", None), np.shape(X)
+    if known is not None and len(given) == 2 and known != given[1]:
+        raise ValueError(
+            f"The model was fitted on {known} columns, but X has {given[1]}; give the columns that it was fitted on."
+        )
+
+
+def _without_excluded(rows: Rows) -> Rows:
+    """The rows without the columns that the model excludes; columns that are no candidates are then free."""
+    factor = getattr(rows.estimator, "penalty_factor", None)
+    if factor is None:
+        return rows
+    if np.ndim(factor) > 1:
+        raise ValueError(
+            "debiased tests a feature in all classes together; give the model one penalty factor for each column."
+        )
+    factor = np.asarray(factor)
+    kept = np.isfinite(factor)
+    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    rows.estimator.set_params(penalty_factor=factor[kept])
+    return rows._replace(
+        X=rows.X[:, kept], candidates=rows.candidates[kept], chosen=rows.chosen[kept], unit=place[rows.unit]
+    )
+
+
 def _ordered_classes(rows: Rows, reference) -> np.ndarray:
     """The classes, the reference last; empty for numbers."""
     if not is_classifier(rows.estimator):
+        if reference is not None:
+            raise ValueError(f"reference is a class, but y has numbers; leave reference={reference!r} out.")
         return np.array([])
     classes = np.unique(rows.y)
     if reference is None:
@@ -199,23 +242,38 @@ def _gate(rows: Rows, classes: np.ndarray, intervals: str, p_values: str) -> Gat
             f"Estimates and intervals need at least {LEAST} samples for each weight, and {TRUSTED} to be trusted; "
             f"there are {share}. Give p_values='multi-split' and intervals='auto', fewer columns, or more samples."
         )
-    why = f"There are {share}, fewer than {TRUSTED} for each: intervals of strong effects would cover too little"
-    if n >= TRUSTED * p * k:
-        _refuse_large(p * k)
-        if determined(rows):
-            method = "debiased" if p_values == "auto" else p_values
-            said = f"There are {share}, at least {TRUSTED} for each: intervals can be trusted."
-            return Gate(method, LIKELIHOOD, True, said)
-        why = (
-            "Some columns are sums of multiples of others, as all categories of a text are: single weights are not "
-            "determined"
-        )
-    method = "multi-split" if p_values == "auto" else p_values
+    why, estimates = _doubt(rows, classes, n / (p * k), share)
+    method = p_values if p_values != "auto" else "multi-split" if why else "debiased"
+    if not why:
+        enough = f"There are {share}, at least {TRUSTED} for each: intervals can be trusted."
+        return Gate(method, estimates, True, enough)
     if intervals == "anyway" or method == "debiased":
         _refuse_large(p * k)
     if intervals == "anyway":
-        return Gate(method, ONE_STEP, True, f"{why}; intervals are given because intervals='anyway'.", f"{why}.")
-    return Gate(method, ONE_STEP if method == "debiased" else "", False, f"{why}, so that no intervals are given.")
+        return Gate(method, estimates, True, f"{why}; intervals are given because intervals='anyway'.", f"{why}.")
+    return Gate(method, estimates if method == "debiased" else "", False, f"{why}, so that no intervals are given.")
+
+
+def _doubt(rows: Rows, classes: np.ndarray, samples: float, share: str) -> tuple[str, str]:
+    """Why intervals cannot be trusted with so many samples for each weight, if so, and the best estimates there are."""
+    p, rarest = rows.X.shape[1], _rarest(rows, classes)
+    if samples < TRUSTED:
+        few = f"There are {share}, fewer than {TRUSTED} for each"
+        return f"{few}: intervals of strong effects would cover too little", ONE_STEP
+    _refuse_large(p * max(len(classes) - 1, 1))
+    if not determined(rows):
+        sums = "Some columns are sums of multiples of others, as all categories of a text are"
+        return f"{sums}: single weights are not determined", ONE_STEP
+    if rarest < RAREST * p:
+        few = f"The rarest class has {rarest:g} samples for {p} features, fewer than {RAREST} for each"
+        return f"{few}: tests and intervals would err too often", LIKELIHOOD
+    return "", LIKELIHOOD
+
+
+def _rarest(rows: Rows, classes: np.ndarray) -> float:
+    """Samples of the rarest class, a sample of weight 2 counted twice; infinite for numbers."""
+    weight = rows.extra.get("sample_weight", np.ones(len(rows.y)))
+    return min((float(weight[rows.y == label].sum()) for label in classes), default=np.inf)
 
 
 def _refuse_large(weights: int) -> None:

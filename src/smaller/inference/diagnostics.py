@@ -2,9 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.special import ndtri
 from scipy.stats import rankdata
+
+
+class Agreement(NamedTuple):
+    """Of each quantity: rank-normalised split R-hat, bulk and tail effective sample sizes, (q,) each."""
+
+    rhat: np.ndarray
+    bulk: np.ndarray
+    tail: np.ndarray
+
+    @property
+    def least(self) -> np.ndarray:
+        """The smaller effective sample size of each quantity."""
+        return np.minimum(self.bulk, self.tail)
+
+
+def agreement(draws: np.ndarray) -> Agreement:
+    """All three of (chains, draws, q), the ranks computed once."""
+    halves = _split(draws)
+    normal = rank_normalised(halves)
+    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    ratio = np.maximum(_rhat(normal), _rhat(rank_normalised(folded)))
+    return Agreement(ratio, _ess(normal), tail_ess(draws))
 
 
 def _split(draws: np.ndarray) -> np.ndarray:
@@ -14,17 +38,16 @@ def _split(draws: np.ndarray) -> np.ndarray:
 
 
 def rank_normalised(draws: np.ndarray) -> np.ndarray:
-    """Normal scores of the ranks over all chains, for each quantity."""
+    """Normal scores of the ranks over all chains, for each quantity; equal values share the mean of their ranks."""
     chains, n, q = draws.shape
-    ranks = rankdata(draws.reshape(chains * n, q), axis=0)
-    return ndtri((ranks - 0.375) / (chains * n + 0.25)).reshape(chains, n, q)
-
-
-def rhat(draws: np.ndarray) -> np.ndarray:
-    """Rank-normalised split R-hat, the greater of that of the draws and of their distances from the median: (q,)."""
-    halves = _split(draws)
-    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
-    return np.maximum(_rhat(rank_normalised(halves)), _rhat(rank_normalised(folded)))
+    flat = np.ascontiguousarray(draws.reshape(chains * n, q).T)
+    order = np.argsort(flat, axis=1)
+    ranked = np.take_along_axis(flat, order, axis=1)
+    ranks = np.empty(flat.shape)
+    np.put_along_axis(ranks, order, np.arange(1.0, chains * n + 1)[None], axis=1)
+    for row in np.flatnonzero((ranked[:, 1:] == ranked[:, :-1]).any(axis=1)):
+        ranks[row] = rankdata(flat[row])
+    return ndtri((ranks.T - 0.375) / (chains * n + 0.25)).reshape(chains, n, q)
 
 
 def _rhat(halves: np.ndarray) -> np.ndarray:
@@ -32,11 +55,6 @@ def _rhat(halves: np.ndarray) -> np.ndarray:
     within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(within > 0, np.sqrt((n - 1) / n + between / within), 1.0)
-
-
-def ess(draws: np.ndarray) -> np.ndarray:
-    """Bulk effective sample size of the mean of each quantity: (q,) of (chains, draws, q)."""
-    return _ess(rank_normalised(_split(draws)))
 
 
 def ess_of_mean(draws: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.path import Path, path
+from ..tuning.relaxed import ridge_of
 from ..tuning.training_path import laplace_path
 
 POINTS, REACH = 40, 0.35  # strengths of each part of the path, and how far down each part goes
@@ -27,9 +28,8 @@ TOGETHER = 1 + 1e-6  # features whose strengths of entry differ by less than thi
 CLASS_PATHS = (SMLR, SMLRCV, SBMLR)
 INPUT_MODELS = (JCFO, JFSCL)  # select inputs inside a kernel
 PATH_PARAMETERS = (
-    *("parametrization", "l2", "penalty_factor", "class_weight", "groups", "l1_share"),
+    *("parametrization", "l2", "penalty_factor", "class_weight", "groups", "l1_share", "group_factor"),
     *("fit_intercept", "standardize", "tol", "max_iter"),
-    *("groups", "l1_share", "group_factor"),
 )
 IMPORTANCES = ("theta_", "gates_", "coef_")  # scalings of the inputs, where a model has them, or weights
 
@@ -78,6 +78,7 @@ def follower(estimator, sample: Sample) -> Callable[..., Path]:
     known = estimator.get_params(deep=False)
     shared = {name: known[name] for name in PATH_PARAMETERS if name in known}
     if isinstance(estimator, CLASS_PATHS):
+        shared["l2"] = ridge_of(estimator)
         return lambda lams, **options: path(X, y, lams, **options, **extra, **shared)
     # Features enter in the same order at every noise; a given noise cannot collapse where the columns fit y exactly.
     shared["noise"] = float(np.var(y)) or 1.0

@@ -177,5 +177,6 @@ class LinearChain:
         """The present state, with an intercept drawn about the mean of the target."""
         residual = self.data.y - self.data.A @ self.w
         level = np.sqrt(self.noise / self.data.total) * self.rng.standard_normal() if self.data.ones else 0.0
-        value = -0.5 * self.data.total * np.log(2 * np.pi * self.noise) - 0.5 * float(residual @ residual) / self.noise
+        square = float(residual @ residual) + self.data.total * level**2  # the residuals sum to 0
+        value = -0.5 * self.data.total * np.log(2 * np.pi * self.noise) - 0.5 * square / self.noise
         return GibbsDraw(self.w[:, None].copy(), np.array([level]), self.prior.lam, self.noise, value)

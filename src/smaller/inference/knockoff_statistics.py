@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone, is_classifier
 
+from ..models.targets import coef_of
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.laplace_cross_validation import LaplaceRegressorCV
 from .entry import Sample, entered, follower, has_path, is_unrelated
@@ -25,8 +23,8 @@ def weight_difference(estimator, sample: Sample) -> np.ndarray:
     """``W_j = |beta_j|_2 - |beta_kj|_2`` of the weights of each column and of its knockoff over the classes."""
     X, y, extra = sample
     model = clone(estimator).fit(X, y, **extra)
-    coef: Any = getattr(getattr(model, "best_estimator_", model), "coef_", np.empty(0))
-    coef = np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
+    model = getattr(model, "best_estimator_", model)
+    coef = coef_of(model) if hasattr(model, "coef_") else np.empty((1, 0))
     if coef.shape[1] != X.shape[1]:
         raise ValueError(
             f"statistic='weight' needs a weight for each column in coef_, but {type(estimator).__name__} has none; use "

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, SmallClassWarning, warn
-from ..progress import tell
+from ..models.base import unchanged_on_failure
 from .checked import Rows, checked_rows
-from .gaussian import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
+from .feature_selector import FeatureSelector, in_parallel
+from .gaussian_knockoffs import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
 from .knockoff_filter import e_bh, e_values, knockoff_threshold
 from .knockoff_statistics import STATISTICS, standardised, tuned
+from .same_rows import remember_kept
 from .words import NOTHING, list_of
 
 RATE = Interval(Real, 0, 1, closed="neither")
 
 
-class Knockoffs(SelectorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class Knockoffs(FeatureSelector):
     """Features selected at a false discovery rate, by comparison with knockoffs of them (Candes et al. 2018).
 
     Knockoffs are columns with the same correlations as those of X that know nothing of y. A sparse model is fitted to
@@ -67,7 +68,8 @@ class Knockoffs(SelectorMixin, BaseEstimator):
     mean : array-like of shape (n_features,), default=None
         With `covariance`; None is the mean of X.
     sampler : callable, default=None
-        ``sampler(X, rng)`` gives knockoffs of X, for columns that are not normal; `rng` is a NumPy generator.
+        ``sampler(X, rng)`` gives knockoffs of X, for columns that are not normal; `rng` is a NumPy generator. X is
+        without constant columns and without copies of columns, and cannot be written to.
     plus : bool, default=True
         Whether the 1 is added in the numerator. False (n_copies=1 only) controls a modified rate.
 
@@ -103,6 +105,19 @@ class Knockoffs(SelectorMixin, BaseEstimator):
     [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
     """
 
+    estimator: Any = None
+    fdr: float = 0.1
+    n_copies: int = 10
+    random_state: Any = None
+    n_jobs: int | None = None
+    _: KW_ONLY
+    statistic: Any = "weight"
+    construction: str = "mvr"
+    covariance: Any = None
+    mean: Any = None
+    sampler: Any = None
+    plus: bool = True
+
     __metadata_request__fit = {"sample_weight": None, "offset": None}
 
     _parameter_constraints: ClassVar[dict] = {
@@ -118,39 +133,6 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         "sampler": [callable, None],
         "plus": ["boolean"],
     }
-
-    def __init__(
-        self,
-        estimator=None,
-        fdr=0.1,
-        n_copies=10,
-        random_state=None,
-        n_jobs=None,
-        *,
-        statistic="weight",
-        construction="mvr",
-        covariance=None,
-        mean=None,
-        sampler=None,
-        plus=True,
-    ):
-        self.estimator = estimator
-        self.fdr = fdr
-        self.n_copies = n_copies
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.statistic = statistic
-        self.construction = construction
-        self.covariance = covariance
-        self.mean = mean
-        self.sampler = sampler
-        self.plus = plus
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X, y, **fit_params):
         """Select features.
@@ -168,17 +150,12 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
+        with unchanged_on_failure(self):
             return self._fit(X, y, fit_params)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _fit(self, X, y, fit_params):
         self._validate_params()
-        self._check_options()
+        self._check_options(fit_params)
         rows = checked_rows(
             self, X, y, None, fit_params, accept_sparse=False, ensure_min_features=1, ensure_min_samples=4
         )
@@ -193,7 +170,12 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         statistics = self._compare(rows, sampler)
         return self._adopt(rows, statistics, getattr(sampler, "s", None))
 
-    def _check_options(self) -> None:
+    def _check_options(self, fit_params: dict) -> None:
+        if fit_params.get("groups") is not None:
+            raise ValueError(
+                "Knockoffs need samples that are independent of each other, and take no groups of them; use "
+                "StabilitySelection, which halves groups whole."
+            )
         if not self.plus and self.n_copies > 1:
             raise ValueError(
                 f"plus=False is for a single set of knockoffs, but n_copies={self.n_copies}: e-values need the 1 that "
@@ -238,14 +220,9 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31)
         generators = [np.random.default_rng(child) for child in np.random.SeedSequence(seed).spawn(self.n_copies)]
         work = (delayed(_compared)(rows, sampler, rng, STATISTICS[self.statistic]) for rng in generators)
-        found = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyModelWarning)  # a copy may well select nothing
-            warnings.simplefilter("ignore", SmallClassWarning)
-            for statistic in Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(work):
-                found.append(statistic)
-                tell(f"knockoffs: {len(found)} of {self.n_copies} copies done")
-        return np.array(found)
+        told = f"knockoffs: {{done}} of {self.n_copies} copies done"
+        # A copy may well select nothing.
+        return np.array(in_parallel(work, self.n_jobs, told, EmptyModelWarning, SmallClassWarning))
 
     # -- the result
 
@@ -262,6 +239,7 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         self.copies_, self.estimator_ = rows.copies(), rows.estimator
         if not len(selected):
             warn(f"{type(self).__name__} selected no feature. {NOTHING} {self._why_empty()}", EmptyModelWarning)
+        remember_kept(self, rows.given)
         return self
 
     def _copy_fdr(self) -> float:
@@ -274,12 +252,6 @@ class Knockoffs(SelectorMixin, BaseEstimator):
         size = f"A set of knockoffs selects at least {least} features at this rate or none: fewer cannot be found. "
         remedy = "Raise fdr, give more samples, or use StabilitySelection."
         return f"{size if self.plus else ''}{remedy}"
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        mask = np.zeros(len(self.e_values_), dtype=bool)
-        mask[self.support_] = True
-        return mask
 
     def sentence(self, short: bool = False) -> str:
         """What was selected and what is known about it, in plain words; `short` is the first sentence alone."""
@@ -309,11 +281,14 @@ class Knockoffs(SelectorMixin, BaseEstimator):
 def _compared(rows: Rows, sampler, rng: np.random.Generator, statistic) -> np.ndarray:
     """W of one set of knockoffs; each column and its knockoff change places at random, so that no order tells them."""
     X = rows.X
-    copies = np.asarray(sampler(X, rng), dtype=np.float64)
+    shown = X.view()
+    shown.flags.writeable = False  # a sampler that changes X would change what its copies are compared with
+    copies = np.asarray(sampler(shown, rng), dtype=np.float64)
     if copies.shape != X.shape or not np.isfinite(copies).all():
+        found = f"shape {copies.shape}" if copies.shape != X.shape else "NaN or infinity"
         raise ValueError(
             f"sampler must give finite numbers of the shape of X, {X.shape} (without constant columns and copies of "
-            f"columns); got shape {copies.shape}."
+            f"columns); got {found}."
         )
     swapped = rng.random(X.shape[1]) < 0.5
     both = np.hstack([np.where(swapped, copies, X), np.where(swapped, X, copies)])

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 
 from ..errors import ConvergenceWarning, EmptyModelWarning
 from ..models.multinomial import SMLR
-from ..progress import tell
 from .bias_reduced import least_squares
 from .checked import Rows
 from .entry import Sample, first_features
+from .feature_selector import in_parallel
 from .halves import complementary_pairs
 from .one_step import Estimates, curvature_at, maximum_likelihood
 
 ROWS_FOR_EACH = 8  # of the rarest class in the testing half, for each feature tested
+LEAST_ROWS_FOR_EACH = 2  # of the same, for each column without a penalty
 LEAST_SHARE = 0.25  # of the splits: g_min
 DEPENDENT = 1e-6  # of a column's norm: where less than this is left of it, it is a sum of multiples of others
 
@@ -49,30 +49,38 @@ def aggregated(P: np.ndarray, least_share: float = LEAST_SHARE) -> np.ndarray:
 def split_tests(rows: Rows, n_splits: int, rng: np.random.Generator, n_jobs) -> SplitTests:
     """Choose and test on `n_splits` random pairs of halves."""
     codes = np.unique(rows.y, return_inverse=True)[1] if is_classifier(rows.estimator) else None
+    _refuse_many_free(rows, codes)
     pairs = complementary_pairs(codes, None, len(rows.y), n_splits, rng)
-    found: list[np.ndarray | None] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EmptyModelWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)  # separated halves are counted instead
-        for p in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(_on_split)(rows, *pair) for pair in pairs
-        ):
-            found.append(p)
-            tell(f"multi-split: {len(found)} of {n_splits} splits done")
+    work = (delayed(_on_split)(rows, *pair) for pair in pairs)
+    told = f"multi-split: {{done}} of {n_splits} splits done"
+    # Separated halves are counted, and need no warning.
+    found = in_parallel(work, n_jobs, told, EmptyModelWarning, ConvergenceWarning)
     untested = np.ones(rows.X.shape[1])
     P = np.array([untested if p is None else p for p in found])
     return SplitTests(P, sum(p is None for p in found))
+
+
+def _refuse_many_free(rows: Rows, codes: np.ndarray | None) -> None:
+    """Refuse more columns without a penalty than half of the samples could test."""
+    free = np.count_nonzero(~rows.candidates)
+    half = (len(rows.y) if codes is None else int(np.bincount(codes).min())) // 2
+    if free * LEAST_ROWS_FOR_EACH > half:
+        raise ValueError(
+            f"The model leaves {free} columns without a penalty, too many for a test on half of the samples ({half} "
+            "of them, or of the rarest class); penalise some of them."
+        )
 
 
 def _on_split(rows: Rows, choosing: np.ndarray, testing: np.ndarray) -> np.ndarray | None:
     """p-values of the features that one half chooses, from the other; None where they separate its classes."""
     classes = is_classifier(rows.estimator)
     least = np.unique(rows.y[testing], return_counts=True)[1].min() if classes else len(testing)
-    most = max(int(least) // ROWS_FOR_EACH, 1)
+    free = np.flatnonzero(~rows.candidates)  # columns without a penalty adjust every test, and are tested themselves
+    most = max(int(least) // ROWS_FOR_EACH - len(free), 1)
     strengths = first_features(rows.estimator, _part(rows, choosing), most, rows.candidates)
     X, y, extra = _part(rows, testing)
     order = np.argsort(-strengths, kind="stable")[: np.count_nonzero(strengths)]
-    chosen = _independent(X, order, rows.estimator.fit_intercept)
+    chosen = _independent(X, np.append(free, order), rows.estimator.fit_intercept)
     p = np.ones(rows.X.shape[1])
     if len(chosen):
         estimates = _class_estimates if classes else least_squares
@@ -105,4 +113,9 @@ def _class_estimates(sample: Sample, fit_intercept: bool) -> Estimates | None:
     if model.status_ == "separable":
         return None
     k = 1 if len(model.classes_) == 2 else len(model.classes_) - 1
-    return maximum_likelihood(curvature_at(model, sample, model.coef_[:k].T, model.intercept_[:k]))
+    try:
+        found = maximum_likelihood(curvature_at(model, sample, model.coef_[:k].T, model.intercept_[:k]))
+        np.linalg.cholesky(found.covariance)
+    except np.linalg.LinAlgError:  # all probabilities are 0 or 1 but for rounding errors
+        return None
+    return found

@@ -10,7 +10,8 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 from scipy.sparse.linalg import LinearOperator, cg
 
 LARGE = 4000  # rows and columns from which on conjugate gradients take over
-ACCURACY = 1e-6  # of conjugate gradients, relative
+ACCURACY = 1e-6  # of conjugate gradients, relative to the random part of the right-hand side
+ROUNDING = 1e-14  # relative to the whole of it
 
 
 def by_cholesky(rng: np.random.Generator, Q: np.ndarray, r: np.ndarray) -> np.ndarray:
@@ -45,13 +46,15 @@ def by_rows(rng, A: np.ndarray, omega: np.ndarray, kappa: np.ndarray, precision:
 def by_products(rng, A: Any, omega: np.ndarray, kappa: np.ndarray, precision: np.ndarray, start: np.ndarray):
     """Many rows and columns: conjugate gradients on products with A (Nishimura & Suchard 2022)."""
     d = len(precision)
-    noise = np.sqrt(omega) * rng.standard_normal(len(omega))
-    right = A.T @ (kappa + noise) + np.sqrt(precision) * rng.standard_normal(d)
+    noise = A.T @ (np.sqrt(omega) * rng.standard_normal(len(omega))) + np.sqrt(precision) * rng.standard_normal(d)
+    right = A.T @ kappa + noise
     # Scaled by the root of a diagonal preconditioner, since precisions differ by many orders of magnitude.
     mass = omega.sum()
     root = 1 / np.sqrt(precision + np.where(precision < mass, mass, 0.0))
     Q = LinearOperator((d, d), lambda v: root * (A.T @ (omega * (A @ (root * v))) + precision * root * v))
-    found, _ = cg(Q, root * right, x0=start / root, rtol=ACCURACY, maxiter=10 * d + 100)
+    # Draws may differ by little, relative to their mean: a tolerance relative to the mean would keep them at the start.
+    enough = max(ACCURACY * np.linalg.norm(root * noise), ROUNDING * np.linalg.norm(root * right))
+    found, _ = cg(Q, root * right, x0=start / root, rtol=0.0, atol=enough, maxiter=10 * d + 100)
     return root * found
 
 

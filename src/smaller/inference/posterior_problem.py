@@ -11,15 +11,15 @@ from sklearn.base import clone
 
 from ..design import host
 from ..errors import ConvergenceWarning, warn
-from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
+from ..models.adaptive import LaplaceRegressor
 from ..models.base import Given
 from ..models.multinomial import RMLR, MultinomialModel
-from ..models.regression import RegressionModel
 from ..models.sbmlr import SBMLR
 from ..objective.problem import Problem
-from ..priors import ElasticNet
+from ..priors import ElasticNet, Groups
+from ..rows.dask.collections import is_lazy
 from ..solvers.separation import separates
-from .diagnostics import ess, rhat, tail_ess
+from .diagnostics import agreement
 from .gibbs import GibbsDraw, LinearChain, LinearData, SoftmaxChain, SoftmaxData
 from .posterior_sample import LEAST_ESS, WORST_RHAT
 from .scale_mixtures import HorseshoeScales, LaplaceScales, NormalScales
@@ -68,8 +68,8 @@ class PosteriorProblem:
         W = W[:, :, np.argsort(-np.abs(W.mean(axis=(0, 1))), kind="stable")[:CHECKED]]
         value = np.array([[draw.log_likelihood for draw in chain] for chain in kept])[..., None]
         draws = np.concatenate([W, value], axis=2)
-        least = min(ess(draws).min(), tail_ess(draws).min())
-        return bool(least >= LEAST_ESS and rhat(draws).max() <= WORST_RHAT)
+        found = agreement(draws)
+        return bool(found.least.min() >= LEAST_ESS and found.rhat.max() <= WORST_RHAT)
 
     def in_units(self, kept: list[list[GibbsDraw]]):
         """Weights, intercepts, strengths, noise and log-likelihoods of all draws, in units of the data."""
@@ -101,12 +101,21 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     """The problem of a fitted model, refused with the reason where there is none."""
     if not isinstance(model, MultinomialModel | LaplaceRegressor):
         raise TypeError(
-            "sample_posterior takes SMLR, SMLRCV, SBMLR, RMLR and LaplaceRegressor, and models with a covariance of "
-            f"their kept weights; got {type(model).__name__}."
+            "sample_posterior draws from the posteriors of SMLR, SMLRCV, SBMLR, RMLR, LaplaceRegressor and "
+            "LaplaceRegressorCV, and from the normal approximations of TypeIRegressor, TypeIIRegressor, "
+            "TypeIIClassifier, RVMRegressor, RVMClassifier, JeffreysRegressor and JeffreysClassifier; got "
+            f"{type(model).__name__}."
+        )
+    if is_lazy(given.X):
+        raise ValueError(
+            "sample_posterior needs all rows in memory in every sweep; give a part of the Dask collection."
         )
     posed = clone(model)
     sample = posed._check(given)
     problem = posed._pose(sample)
+    if hasattr(model, "l2_"):
+        problem = problem.with_prior(problem.prior.with_ridge(model.l2_))
+    _refuse_prior(problem)
     if sample.classes is not None and not np.array_equal(sample.classes, model.classes_):
         raise ValueError(
             f"y must have the classes of the model, {model.classes_.tolist()}; got {sample.classes.tolist()}."
@@ -115,6 +124,17 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     names = [f"x{j}" for j in range(model.n_features_in_)] if names is None else names
     told = [str(name) for name in model.basis_.names(np.asarray(names))]
     return (_linear if isinstance(model, LaplaceRegressor) else _softmax)(model, problem, told, options)
+
+
+def _refuse_prior(problem: Problem) -> None:
+    """Priors that are not independent over the weights, or leave columns out."""
+    if isinstance(problem.prior, Groups):
+        raise ValueError(
+            "The prior of groups of columns is not a product over weights, and its posterior is not implemented; fit "
+            "with groups=None, or use smaller.inference.StabilitySelection for groups of features."
+        )
+    if problem.prior.factor is not None and np.isinf(problem.prior.factor).any():
+        raise ValueError("penalty_factor=inf leaves columns out, which have no posterior; drop them from X instead.")
 
 
 def _standard(problem: Problem, fit_intercept: bool) -> tuple[StandardColumns, Any, np.ndarray]:
@@ -265,22 +285,3 @@ def _linear(model, problem: Problem, names: list[str], options: dict) -> Posteri
         prior = lambda: LaplaceScales(float(model.lam_), rate, np.zeros((columns.d, 1)), learned)  # noqa: E731
     start = np.asarray(host(model.coef_), dtype=float).ravel() * scale / unit
     return PosteriorProblem(data, prior, start, columns, centre, unit, mean, names, None, model.basis_, told)
-
-
-def conditional_draws(model, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:
-    """Draws (1, count, rows, columns) of the normal approximation of models that have only that; None of the others."""
-    normal = isinstance(model, RegressionModel | JeffreysClassifier) and not isinstance(model, LaplaceRegressor)
-    if not normal or not hasattr(model, "covariance_"):
-        return None
-    coef, kept = np.atleast_2d(np.asarray(host(model.coef_), dtype=float)), model.support_
-    covariance = np.asarray(host(model.covariance_))
-    covariance = covariance if covariance.ndim == 3 else np.broadcast_to(covariance, (len(coef), *covariance.shape))
-    centre = np.broadcast_to(np.asarray(host(model.center_)), (len(coef), len(kept)))
-    level = np.broadcast_to(np.asarray(model.center_variance_, dtype=float), (len(coef),))
-    W = np.tile(coef, (count, 1, 1))
-    for row in range(len(coef)):
-        values, vectors = np.linalg.eigh(covariance[row])
-        W[:, row, kept] += rng.standard_normal((count, len(kept))) * np.sqrt(np.maximum(values, 0)) @ vectors.T
-    moved = np.einsum("crk,rk->cr", W[:, :, kept] - coef[:, kept], centre)
-    b = np.atleast_1d(host(model.intercept_)) - moved + rng.standard_normal((count, len(coef))) * np.sqrt(level)
-    return W[None], b[None]

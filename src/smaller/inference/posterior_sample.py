@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import softmax
 
 from ..basis import finite_columns
-from .diagnostics import ess, ess_of_mean, quantile_ess, rhat, tail_ess
+from ..models.regression import target_offset
+from ..models.targets import prediction_offset
+from .diagnostics import agreement, ess_of_mean, quantile_ess
+from .links import LINKS
 
 WORST_RHAT, LEAST_ESS = 1.01, 400.0
 PREDICTING = 1000  # draws at most that predictions are averaged over
@@ -128,7 +130,14 @@ class PosteriorSample:
         step = max(1, BLOCK // max(1, flat.shape[0]))
         for part in (slice(i, i + step) for i in range(0, Phi.shape[0], step)):
             F = np.asarray(Phi[part] @ flat.T).reshape(-1, *W.shape[:2]).transpose(1, 0, 2) + b[:, None, :]
-            yield part, F if offset is None else F + np.asarray(offset)[part].reshape(F.shape[1], -1)
+            yield part, F if offset is None else F + offset[part]
+
+    def _offset(self, offset, n: int) -> np.ndarray | None:
+        """The known part of the scores in their columns."""
+        rows = self.coef.shape[2]
+        if offset is None or self.classes is not None:
+            return None if offset is None else prediction_offset(offset, n, rows)
+        return target_offset(np.asarray(offset), (n, rows) if rows > 1 else (n,)).reshape(n, rows)
 
     def predict_proba(self, X, offset=None, level: float | None = None) -> Any:
         """Class probabilities averaged over the draws, (n_samples, n_classes).
@@ -144,11 +153,11 @@ class PosteriorSample:
         if self.classes is None:
             raise ValueError("predict_proba is for classes; this sample is of a regression, use predict.")
         X = _as_rows(X)
+        offset = self._offset(offset, X.shape[0])
         mean = np.empty((X.shape[0], len(self.classes)))
         ends = np.empty((2, *mean.shape))
         for part, F in self._parts(X, offset):
-            F = np.concatenate([np.zeros_like(F), F], axis=2) if F.shape[2] == 1 else F
-            P = softmax(F, axis=2)
+            P = LINKS[self.settings.get("link", "softmax")](F)
             mean[part] = P.mean(axis=0)
             if level is not None:
                 ends[:, part] = np.quantile(P, [(1 - level) / 2, (1 + level) / 2], axis=0)
@@ -157,19 +166,22 @@ class PosteriorSample:
     def predict(self, X, offset=None, level: float | None = None) -> Any:
         """The class of the greatest averaged probability, or the expected target.
 
-        With `level`, in regression, also the interval of a new observation, (2, n_samples).
+        With `level`, in regression, also the interval of a new observation, (2, n_samples). Several targets have a
+        column each.
         """
         if self.classes is not None:
             return self.classes[self.predict_proba(X, offset).argmax(axis=1)]
         X = _as_rows(X)
-        mean, ends = np.empty(X.shape[0]), np.empty((2, X.shape[0]))
+        offset, shape = self._offset(offset, X.shape[0]), (X.shape[0], self.coef.shape[2])
+        mean, ends = np.empty(shape), np.empty((2, *shape))
         rng = np.random.default_rng(0)
         for part, F in self._parts(X, offset):
-            mean[part] = F[:, :, 0].mean(axis=0)
+            mean[part] = F.mean(axis=0)
             if level is not None and self.noise is not None:
                 chosen = np.unique(np.linspace(0, self.noise.size - 1, len(F)).astype(int))
-                new = F[:, :, 0] + np.sqrt(self.noise.ravel()[chosen])[:, None] * rng.standard_normal(F.shape[:2])
+                new = F + np.sqrt(self.noise.ravel()[chosen])[:, None, None] * rng.standard_normal(F.shape)
                 ends[:, part] = np.quantile(new, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        mean, ends = (mean[:, 0], ends[:, :, 0]) if shape[1] == 1 else (mean, ends)
         return mean if level is None else (mean, ends)
 
     # -- diagnostics
@@ -201,13 +213,12 @@ class PosteriorSample:
     def diagnostics(self) -> dict[str, Any]:
         """The largest R-hat, the smallest bulk and tail effective sample sizes, and the quantity with the smallest."""
         draws, names = self._quantities
-        bulk, tail, ratio = ess(draws), tail_ess(draws), rhat(draws)
-        worst = int(np.argmin(np.minimum(bulk, tail)))
+        found = agreement(draws)
         return {
-            "rhat": float(ratio.max()),
-            "ess_bulk": float(bulk.min()),
-            "ess_tail": float(tail.min()),
-            "worst": names[worst],
+            "rhat": float(found.rhat.max()),
+            "ess_bulk": float(found.bulk.min()),
+            "ess_tail": float(found.tail.min()),
+            "worst": names[int(np.argmin(found.least))],
         }
 
     @property

@@ -14,8 +14,9 @@ from ..design import host
 from ..errors import ConvergenceWarning, choose, warn
 from ..models.base import Given
 from ..progress import tell
+from .conditional import NormalDraws, column_deviations, conditional_draws
 from .gibbs import GibbsDraw
-from .posterior_problem import PosteriorProblem, conditional_draws, posterior_problem
+from .posterior_problem import PosteriorProblem, posterior_problem
 from .posterior_sample import LEAST_ESS, PosteriorSample
 
 STARTS = (1.0, 0.5, 1.5, 2.0)  # multiples of the mode, one for each chain
@@ -48,9 +49,10 @@ def sample_posterior(
 
     `SMLR`, `SMLRCV`, `SBMLR`, `RMLR` and `LaplaceRegressor` are sampled by Gibbs chains that start at (and about) the
     fitted weights: Polya-Gamma variables for classes (Polson, Scott & Windle 2013), the linear model of Park & Casella
-    (2008) for numbers. Models whose hyperparameters were learned by their evidence (`TypeIIRegressor`, `RVMRegressor`)
-    and those with a Jeffreys prior have no such posterior: their normal approximation on the selected columns is
-    returned in the same form, marked as conditional on the selection.
+    (2008) for numbers. Models whose hyperparameters were learned by their evidence (`TypeIIRegressor`,
+    `TypeIIClassifier`, `RVMRegressor`, `RVMClassifier`) and those with a Jeffreys prior have no such posterior: their
+    normal approximation on the selected columns is returned in the same form, marked as conditional on the selection.
+    At the mode under an L1 prior there is no such approximation, and none is given.
 
     Parameters
     ----------
@@ -108,11 +110,17 @@ def sample_posterior(
     seed = check_random_state(random_state).randint(2**31)
     _refuse_bad(prior, rate, method, draws, chains)
     told = {"model": type(model).__name__, "random_state": random_state if isinstance(random_state, int) else None}
-    conditional = conditional_draws(model, draws * chains, np.random.default_rng(seed))
+    given = Given(X, y, sample_weight, offset)
+    conditional = conditional_draws(model, given, draws * chains, np.random.default_rng(seed))
     if conditional is not None:
-        return _sample_of_normal(model, conditional, told)
+        if prior is not None or rate != "fixed":
+            raise ValueError(
+                f"{type(model).__name__} has a normal approximation at the variances found only; leave out prior and "
+                "rate, or fit SMLR or LaplaceRegressor."
+            )
+        return _sample_of_normal(model, given, conditional, told)
     known = {"prior": prior, "rate": rate, "rate_prior": rate_prior, "global_scale": global_scale, "slab": slab}
-    problem = posterior_problem(model, Given(X, y, sample_weight, offset), n_relevant=n_relevant, **known)
+    problem = posterior_problem(model, given, n_relevant=n_relevant, **known)
     warmup = (200 if problem.linear else 500) if warmup is None else warmup
     run = _Run(problem, chains, draws, seed, n_jobs)
     sweeps = run.collect(warmup, max_sweeps or 20 * draws)
@@ -207,17 +215,16 @@ def _sample(model, problem: PosteriorProblem, run: _Run, settings: dict) -> Post
     return PosteriorSample(coef, intercept, lam, noise, value, np.atleast_2d(_dense(model.coef_)), *told)
 
 
-def _sample_of_normal(model, found, settings: dict) -> PosteriorSample:
+def _sample_of_normal(model, given: Given, found: NormalDraws, settings: dict) -> PosteriorSample:
     """Independent draws of a normal approximation, as one chain."""
-    coef, intercept = found
-    d = coef.shape[-1]
+    coef, intercept = found.coef[None], found.intercept[None]
     names = [str(name) for name in model.basis_.names(_input_names(model))]
-    value = np.zeros(coef.shape[:2])
+    value, scale = np.zeros(coef.shape[:2]), column_deviations(model, given)
     noise = np.full(coef.shape[:2], float(model.noise_)) if hasattr(model, "noise_") else None
-    told = {**settings, "conditional": True, "thin": 1, "warmup": 0, "sweeps": coef.shape[1], "interrupted": False}
+    told = {**settings, "conditional": True, "link": found.link, "thin": 1, "warmup": 0, "sweeps": coef.shape[1]}
+    told["interrupted"], classes = False, getattr(model, "classes_", None)
     mode = np.atleast_2d(_dense(model.coef_))
-    classes = getattr(model, "classes_", None)
-    return PosteriorSample(coef, intercept, None, noise, value, mode, names, classes, np.ones(d), model.basis_, told)
+    return PosteriorSample(coef, intercept, None, noise, value, mode, names, classes, scale, model.basis_, told)
 
 
 def _input_names(model) -> np.ndarray:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import warnings
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.feature_selection import SelectorMixin
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
-from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, warn
-from ..progress import tell
+from ..models.base import unchanged_on_failure
 from .checked import Rows, checked_rows
 from .entry import first_features
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
+from .feature_selector import FeatureSelector, in_parallel
 from .halves import complementary_pairs
+from .same_rows import remember_kept
 from .words import NOTHING, list_of
 
 USUAL_THRESHOLD = 0.9  # at which the default of n_selected must be allowed
 FEWEST, ROWS_FOR_EACH = 5, 8  # the default of n_selected: one for every 8 rows, at least 5
 
 
-class StabilitySelection(SelectorMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class StabilitySelection(FeatureSelector):
     """Features that are selected on most half-samples, with a bound on how many of them are false.
 
     The samples are divided into two halves, B times. On each half the first q features to enter the estimator's
@@ -106,6 +108,16 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
     expected to be false: at most 0.97
     """
 
+    estimator: Any = None
+    n_pairs: int = 50
+    n_selected: int | None = None
+    threshold: float | None = None
+    max_false: float = 1.0
+    bound: str = "unimodal"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    _takes_sparse = True
     __metadata_request__fit = {"sample_weight": None, "offset": None}
 
     _parameter_constraints: ClassVar[dict] = {
@@ -118,33 +130,6 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
     }
-
-    def __init__(
-        self,
-        estimator=None,
-        n_pairs=50,
-        n_selected=None,
-        threshold=None,
-        max_false=1.0,
-        bound="unimodal",
-        random_state=None,
-        n_jobs=None,
-    ):
-        self.estimator = estimator
-        self.n_pairs = n_pairs
-        self.n_selected = n_selected
-        self.threshold = threshold
-        self.max_false = max_false
-        self.bound = bound
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def fit(self, X, y, *, groups=None, **fit_params):
         """Select features.
@@ -164,13 +149,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         -------
         self
         """
-        before = self.__dict__.copy()
-        try:
+        with unchanged_on_failure(self):
             return self._fit(X, y, groups, fit_params)
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
 
     def _fit(self, X, y, groups, fit_params):
         self._validate_params()
@@ -218,12 +198,8 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
     def _select(self, rows: Rows, halves: list[np.ndarray], q: int) -> sparse.csr_array:
         """The strengths at which the columns kept entered on each half."""
         work = (delayed(_on_half)(rows, half, q) for half in halves)
-        found = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EmptyModelWarning)  # a half may well select nothing
-            for entered in Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(work):
-                found.append(entered)
-                tell(f"stability selection: {len(found)} of {len(halves)} half-samples done")
+        told = f"stability selection: {{done}} of {len(halves)} half-samples done"
+        found = in_parallel(work, self.n_jobs, told, EmptyModelWarning)  # a half may well select nothing
         return sparse.csr_array(sparse.vstack(found))
 
     def _adopt(self, rows: Rows, entries: sparse.csr_array, p: int, q: int, tau: float):
@@ -246,15 +222,10 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
                 "show some.",
                 EmptyModelWarning,
             )
+        remember_kept(self, rows.given)
         return self
 
     # -- the result
-
-    def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
-        mask = np.zeros(len(self.frequencies_), dtype=bool)
-        mask[self.support_] = True
-        return mask
 
     def frequency_path(self, levels=None) -> tuple[np.ndarray, np.ndarray]:
         """How the frequencies grow as the strength falls.
@@ -289,7 +260,7 @@ class StabilitySelection(SelectorMixin, BaseEstimator):
         p, q, few = self.n_distinct_, self.n_selected_, self.expected_false_
         fewer = np.count_nonzero(self.n_entered_ < q)
         listed = list_of(self.support_, p) if self.group_support_ is None else list_of(self.group_support_, p, "group")
-        first = f"{listed}, at most {few:.2g} {'is' if few <= 1 else 'are'} expected to be false."
+        first = f"{listed}, at most {few:.2g} {'is' if float(f'{few:.2g}') <= 1 else 'are'} expected to be false."
         if not len(self.support_):
             first = f"Of {p} features none was selected. {NOTHING}"
         if short:

@@ -12,12 +12,14 @@ from sklearn.base import clone
 from ..errors import EmptyModelWarning
 from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
-from .bias_reduced import bias_reduced, least_squares
+from ..models.targets import coef_of
+from .bias_reduced import bias_reduced, least_squares, noise_of
 from .checked import Rows
 from .entry import Sample
 from .knockoff_statistics import tuned
 from .one_step import Estimates, curvature_at, one_step
 
+ROUNDING = 1e-13  # relative to the targets: smaller residuals are rounding errors
 SINGULAR = 1e-10  # smallest eigenvalue of the columns' correlations at which their weights are determined
 
 
@@ -41,7 +43,7 @@ def likelihood_estimates(rows: Rows, classes: np.ndarray) -> Estimates:
     sample, _, scale = standardised_rows(rows)
     if not len(classes):
         found = least_squares(sample, rows.estimator.fit_intercept)
-        _refuse_noiseless(found.covariance.max() > 0)
+        _refuse_noiseless(sample, noise_of(sample, found.weights[:, 0], found.free, rows.estimator.fit_intercept))
     else:
         sample = _contrasts(sample, classes)
         _refuse_separable(rows, sample)
@@ -53,8 +55,7 @@ def one_step_estimates(model, rows: Rows, classes: np.ndarray, penalty: float) -
     """One step from the model's fit along the directions of nodewise lassos."""
     sample, mean, scale = standardised_rows(rows)
     fitted = _fitted(model, rows)
-    coef = fitted.coef_.toarray() if sparse.issparse(fitted.coef_) else fitted.coef_
-    coef, intercept = np.atleast_2d(coef), np.atleast_1d(fitted.intercept_)
+    coef, intercept = coef_of(fitted), np.atleast_1d(fitted.intercept_)
     coef, intercept = coef * scale, intercept + coef @ mean
     if not len(classes):
         return _in_units(_step_for_numbers(rows, sample, coef, intercept, penalty), scale)
@@ -120,14 +121,15 @@ def _step_for_numbers(rows: Rows, sample: Sample, coef: np.ndarray, intercept: n
     residual = known - X @ coef[0] - intercept[0]
     free = weight.sum() - np.count_nonzero(coef) - int(rows.estimator.fit_intercept)
     noise = float(weight @ residual**2) / max(free, 1.0)
-    _refuse_noiseless(noise > 0)
+    _refuse_noiseless(sample, noise)
     model = LaplaceRegressor(1.0, noise=1.0, standardize=False, fit_intercept=rows.estimator.fit_intercept)
     found = one_step(curvature_at(model, sample, coef.T, intercept), penalty)
     return found._replace(covariance=noise * found.covariance)
 
 
-def _refuse_noiseless(noisy: bool) -> None:
-    if not noisy:
+def _refuse_noiseless(sample: Sample, noise: float) -> None:
+    size = max(np.square(values).mean() for values in (sample[1], sample[2].get("offset", np.zeros(1))))
+    if noise <= ROUNDING**2 * size:
         raise ValueError("The columns fit y exactly: without noise there are no intervals and nothing to test.")
 
 

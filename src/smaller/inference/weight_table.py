@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,8 @@ class WeightTable:
     contrasts : list of str
         What the rows of the estimates are log odds of: "b against a"; for numbers, the target.
     p_value : ndarray of shape (n_features,)
-        Of the test that the feature has no weight given all others, in any contrast. NaN of constant columns.
+        Of the test that the feature has no weight given all others, in any contrast. NaN of columns that are constant,
+        or that the model excludes.
     p_holm, p_by : ndarray of shape (n_features,)
         Adjusted for the family-wise error (Holm), and for the false discovery rate (Benjamini and Yekutieli).
         p-values of many splits are adjusted from the beginning: there all three are the same.
@@ -69,6 +71,8 @@ class WeightTable:
             "holm": the probability of any false column is at most `alpha`. "by": the expected share of false columns
             is. None: each single test errs with that probability, and of many tests some will.
         """
+        if not (isinstance(alpha, Real) and 0 < float(alpha) < 1):
+            raise ValueError(f"alpha must be a probability between 0 and 1, such as 0.05; got {alpha!r}.")
         if adjust not in ADJUSTED:
             raise ValueError(f"adjust must be 'holm', 'by' or None; got {adjust!r}.")
         with np.errstate(invalid="ignore"):

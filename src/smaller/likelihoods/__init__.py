@@ -9,7 +9,7 @@ Each offers, for the objective and the solvers,
 """
 
 from .gaussian import Gaussian
-from .multinomial import Multinomial, one_hot
 from .probit import Probit, hazard
+from .softmax import Multinomial, one_hot
 
 __all__ = ["Gaussian", "Multinomial", "Probit", "hazard", "one_hot"]

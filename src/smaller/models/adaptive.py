@@ -13,9 +13,10 @@ from ..objective.mixture import MixturePosterior
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import InUnits, Jeffreys, Laplace
-from ..solvers import SOLVERS, Ridge, Solution, Spread, Start, em, screened_noise, spread, stretched, universal_strength
-from ..solvers.type1.reweighted import reweighted
-from ..solvers.type1.scaled_lasso import laplace
+from ..solvers import SOLVERS, Solution
+from ..solvers.type1.reweighted import Spread, reweighted, spread
+from ..solvers.type1.ridge_start import Ridge, Start, stretched
+from ..solvers.type1.scaled_lasso import em, laplace, screened_noise, universal_strength
 from .base import POSITIVE
 from .classification import ProbitModel
 from .one_vs_rest import joined, one_vs_rest

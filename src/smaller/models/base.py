@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -109,19 +111,16 @@ class Estimator(BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def _fit(self, given: Given):
-        """The one road of every fit. A fit that fails leaves the model as it was."""
-        before, problem = self.__dict__.copy(), None
-        try:
+        """The one road of every fit."""
+        with unchanged_on_failure(self):
             sample = self._check(given)
             problem = self._pose(sample)
-            solution = self._solve(problem)
-            return self._adopt(problem, solution)
-        except BaseException as error:
-            if isinstance(error, FitInterrupted) and problem is not None:
+            try:
+                solution = self._solve(problem)
+                return self._adopt(problem, solution)
+            except FitInterrupted as error:
                 error.model = self._unfinished(problem)
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+                raise
 
     @classmethod
     @cache
@@ -148,12 +147,9 @@ class Estimator(BaseEstimator):
         weight = np.ones(X.shape[0])
         if given.sample_weight is not None:
             like = np.broadcast_to(0.0, (X.shape[0], 1)) if on_device(X) else X
-            weights = host(given.sample_weight)
-            weight = check_sample_weight(weights, like, dtype=np.float64, ensure_non_negative=True, copy=True)
+            weight = checked_weights(host(given.sample_weight), like)
         offset = None if given.offset is None else _check_offset(host(given.offset), X.shape[0])
         rows = np.flatnonzero(weight > 0)
-        if not len(rows):
-            raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
         self._refuse_overflow(X, weight)
         if len(rows) == X.shape[0]:
             targets, kept = self._encode(y, weight, offset), X
@@ -257,7 +253,7 @@ class Estimator(BaseEstimator):
         return W[:d].T.copy(), W[d].copy() if self.fit_intercept else np.zeros(W.shape[1]), solution
 
     def _summarise(self, solution: Solution) -> None:
-        """Attributes that say how the fit ended."""
+        """Attributes of how the fit ended: iterations, certificate, history and status."""
         self.n_iter_, self.violation_ = solution.n_iter, solution.violation
         self.objective_, self.history_ = solution.objective, solution.history
         self.status_ = solution.status.name.lower()
@@ -345,6 +341,18 @@ def _refuse_large(values, most: float) -> None:
         )
 
 
+@contextmanager
+def unchanged_on_failure(model: Any) -> Iterator[None]:
+    """A fit that fails leaves the model as it was."""
+    before = model.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
+
+
 def without(constraints: dict, *names: str) -> dict:
     """Constraints of a model's parameters but for those of these names."""
     return {name: allowed for name, allowed in constraints.items() if name not in names}
@@ -371,6 +379,14 @@ def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
     facts |= {name: worst.extra.get(name, np.nan) for name in ("lam", "noise")}
     where = f" (the worst of {len(missed)} such fits)" if len(missed) > 1 else ""
     warn(f"{type(model).__name__}: {worst.status.sentence(**facts)}{where}.", ConvergenceWarning)
+
+
+def checked_weights(sample_weight, X) -> np.ndarray:
+    """Weights of the rows of X, none of them negative and not all 0; 1 where none are given."""
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
+    if not weight.any():
+        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+    return weight
 
 
 def _check_offset(offset, n: int) -> np.ndarray:

@@ -65,7 +65,7 @@ def class_folds(cv, X, y: np.ndarray, weight: np.ndarray | None, groups=None) ->
     rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0)
     folds = _number(5 if cv is None else int(cv), y[rows])
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # said already
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)  # the warning of _number is clearer
         splits = check_cv(folds, y[rows], classifier=True).split(np.zeros((len(rows), 1)), y[rows])
         return [(rows[train], rows[test]) for train, test in splits]
 

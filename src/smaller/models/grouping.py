@@ -14,7 +14,7 @@ from ..priors import ElasticNet, Groups
 from ..solvers import Solution
 
 FEATURES = "features"
-NEWTON = ("auto", "newton", "fixed-point")  # solvers that know groups
+NEWTON = ("auto", "newton", "fixed-point")  # solvers that can solve problems with groups
 
 
 class Grouped:

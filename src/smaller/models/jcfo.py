@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..basis import Kernel, as_basis
@@ -21,11 +21,13 @@ from .base import POSITIVE
 from .classification import ProbitModel
 from .one_vs_rest import joined, one_vs_rest
 from .selector import InputSelector
+from .targets import coef_of
 
 ROUNDS = 100
 NEARER = 0.1  # the second start has the scalings of the first times this
 
 
+@dataclass(eq=False, repr=False)
 class JCFO(InputSelector, ProbitModel):
     """Joint classifier and feature optimisation: few kernels, and inside them few inputs, found together.
 
@@ -88,33 +90,22 @@ class JCFO(InputSelector, ProbitModel):
     ([0, 1], 2)
     """
 
+    lam: float = 1.0
+    lam_theta: float = 100.0
+    _: KW_ONLY
+    basis: Any = "rbf"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    tol: float = 1e-6
+    max_iter: int | None = None
+
     _parameter_constraints: ClassVar[dict] = {
         **ProbitModel._parameter_constraints,
         "lam": [POSITIVE],
         "lam_theta": [POSITIVE],
         "standardize": ["boolean"],
     }
-
-    def __init__(
-        self,
-        lam=1.0,
-        lam_theta=100.0,
-        *,
-        basis="rbf",
-        class_weight=None,
-        fit_intercept=True,
-        standardize=True,
-        tol=1e-6,
-        max_iter=None,
-    ):
-        self.lam = lam
-        self.lam_theta = lam_theta
-        self.basis = basis
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _basis(self):
         basis = as_basis(self.basis)
@@ -165,7 +156,7 @@ class JCFO(InputSelector, ProbitModel):
         """K w + b of each row of ``coef_``, from the kernels that have a weight and the inputs they look at."""
         check_is_fitted(self)
         X = self._new_inputs(X)
-        coef = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
+        coef = coef_of(self)
         F = np.empty((X.shape[0], len(coef)))
         for j, (w, theta) in enumerate(zip(coef, self.theta_, strict=True)):
             rows = np.flatnonzero(w)

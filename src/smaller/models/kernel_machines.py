@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import StrOptions
@@ -23,8 +23,10 @@ from ..solvers.smooth import settle
 from .base import POSITIVE, without
 from .boosted import BoostedModel, weights_at
 from .selector import InputSelector, Selector
+from .targets import coef_of
 
 
+@dataclass(eq=False, repr=False)
 class LRVM(Selector, BoostedModel):
     """Laplacian relevance vector machine: a logistic kernel machine along the path of boosted lasso.
 
@@ -103,40 +105,22 @@ class LRVM(Selector, BoostedModel):
     10 relevance vectors, accuracy 0.97
     """
 
-    def __init__(
-        self,
-        basis="rbf",
-        *,
-        step=0.5,
-        lam="cv",
-        cv=5,
-        rule="min",
-        scoring="log-loss",
-        multiclass="multinomial",
-        class_weight=None,
-        fit_intercept=True,
-        standardize=True,
-        shortlist=True,
-        lam_ratio=0.01,
-        tol=1e-5,
-        max_iter=10_000,
-        n_jobs=None,
-    ):
-        self.basis = basis
-        self.step = step
-        self.lam = lam
-        self.cv = cv
-        self.rule = rule
-        self.scoring = scoring
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.shortlist = shortlist
-        self.lam_ratio = lam_ratio
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    basis: Any = "rbf"
+    _: KW_ONLY
+    step: float = 0.5
+    lam: Any = "cv"
+    cv: Any = 5
+    rule: str = "min"
+    scoring: str = "log-loss"
+    multiclass: str = "multinomial"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    shortlist: bool = True
+    lam_ratio: float = 0.01
+    tol: float = 1e-5
+    max_iter: int = 10_000
+    n_jobs: int | None = None
 
     def _basis(self):
         basis = as_basis(self.basis)
@@ -166,6 +150,7 @@ class LRVM(Selector, BoostedModel):
             self.violation_ = max(self.violation_, float(found.violation))
 
 
+@dataclass(eq=False, repr=False)
 class JFSCL(InputSelector, BoostedModel):
     """Joint feature selection and classifier learning: a kernel machine that learns which inputs its kernel sees.
 
@@ -246,6 +231,24 @@ class JFSCL(InputSelector, BoostedModel):
     [0, 1]
     """
 
+    gamma: Any = "scale"
+    _: KW_ONLY
+    step: float = 1.2
+    steepness: float = 10.0
+    lam: Any = "cv"
+    cv: Any = 5
+    rule: str = "1se"
+    scoring: str = "log-loss"
+    multiclass: str = "multinomial"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    shortlist: bool = True
+    lam_ratio: float = 0.01
+    tol: float = 1e-5
+    max_iter: int = 10_000
+    n_jobs: int | None = None
+
     basis = None  # the kernel is part of what is learned
     _general = True
     _sparse_formats: ClassVar[Any] = False
@@ -254,43 +257,6 @@ class JFSCL(InputSelector, BoostedModel):
         "gamma": [StrOptions({"scale"}), POSITIVE],
         "steepness": [POSITIVE],
     }
-
-    def __init__(
-        self,
-        gamma="scale",
-        *,
-        step=1.2,
-        steepness=10.0,
-        lam="cv",
-        cv=5,
-        rule="1se",
-        scoring="log-loss",
-        multiclass="multinomial",
-        class_weight=None,
-        fit_intercept=True,
-        standardize=True,
-        shortlist=True,
-        lam_ratio=0.01,
-        tol=1e-5,
-        max_iter=10_000,
-        n_jobs=None,
-    ):
-        self.gamma = gamma
-        self.step = step
-        self.steepness = steepness
-        self.lam = lam
-        self.cv = cv
-        self.rule = rule
-        self.scoring = scoring
-        self.multiclass = multiclass
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.shortlist = shortlist
-        self.lam_ratio = lam_ratio
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -344,8 +310,7 @@ class JFSCL(InputSelector, BoostedModel):
         check_is_fitted(self)
         Z = self.basis_.inputs(self._new_inputs(X))
         centers = self.basis_.inputs(self.basis_.centers_[self.support_])
-        coef = self.coef_[:, self.support_]
-        coef = coef.toarray() if sparse.issparse(coef) else coef
+        coef = coef_of(self)[:, self.support_]
         if self.gates_.ndim == 1:
             return self.basis_.values(Z, centers, self.gates_) @ coef.T + self.intercept_
         parts = [self.basis_.values(Z, centers, g) @ w for g, w in zip(self.gates_, coef, strict=True)]

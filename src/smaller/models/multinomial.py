@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
-from ..rows.device import placed
+from ..rows.device_posterior import placed
 from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
 from ..solvers.canonical import lowered
 from ..solvers.l1.start import warm
@@ -29,7 +30,7 @@ from .dask_sample import dask_sample
 from .grouping import Grouped
 from .predicting import note_inputs
 from .selector import Selector
-from .targets import penalty_factors, split_whole
+from .targets import coef_of, penalty_factors, split_whole
 
 INPUTS = ("n_features_in_", "feature_names_in_")
 ON_DEVICE = {"auto", "accelerated", "fixed-point"}  # solvers that need nothing but products with X
@@ -104,10 +105,9 @@ class MultinomialModel(ClassificationModel):
         objective, classes = problem.objective, problem.sample.classes
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return begin(objective)
-        coef, intercept, k = host(self.coef_), host(self.intercept_), objective.k
-        coef = coef.astype(np.float64) if isinstance(coef, np.ndarray) else coef.toarray()
-        if coef.shape[1] != objective.design.d:
+        if self.coef_.shape[1] != objective.design.d:
             return begin(objective)
+        coef, intercept, k = coef_of(self).astype(np.float64), host(self.intercept_), objective.k
         last = np.vstack([coef[:k].T, intercept[:k]]) if self.fit_intercept else coef[:k].T.copy()
         last[np.isinf(objective.l1)] = 0.0
         return warm(objective, last)
@@ -172,6 +172,7 @@ class SparseMultinomialModel(Grouped, Selector, MultinomialModel):
         self._adopt_groups(problem, solution)
 
 
+@dataclass(eq=False, repr=False)
 class SMLR(SparseMultinomialModel):
     """Sparse multinomial logistic regression: a Laplace prior on every weight.
 
@@ -261,53 +262,35 @@ class SMLR(SparseMultinomialModel):
     2 of 4 inputs kept, accuracy 0.97
     """
 
+    lam: float = 1.0
+    _: KW_ONLY
+    basis: Any = "linear"
+    parametrization: str = "symmetric"
+    solver: str = "auto"
+    l2: float = 0.0
+    penalty_factor: Any = None
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = False
+    tol: float = 1e-6
+    max_iter: int | None = None
+    warm_start: bool = False
+    random_state: Any = None
+    groups: Any = None
+    l1_share: float = 0.0
+    group_factor: Any = None
+
     _parameter_constraints: ClassVar[dict] = {
         **SparseMultinomialModel._parameter_constraints,
         "lam": [NON_NEGATIVE],
         "l2": [NON_NEGATIVE],
     }
 
-    def __init__(
-        self,
-        lam=1.0,
-        *,
-        basis="linear",
-        parametrization="symmetric",
-        solver="auto",
-        l2=0.0,
-        penalty_factor=None,
-        class_weight=None,
-        fit_intercept=True,
-        standardize=False,
-        tol=1e-6,
-        max_iter=None,
-        warm_start=False,
-        random_state=None,
-        groups=None,
-        l1_share=0.0,
-        group_factor=None,
-    ):
-        self.lam = lam
-        self.basis = basis
-        self.parametrization = parametrization
-        self.solver = solver
-        self.l2 = l2
-        self.penalty_factor = penalty_factor
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.groups = groups
-        self.l1_share = l1_share
-        self.group_factor = group_factor
-
     def _strengths(self) -> tuple[float, float]:
         return self.lam, self.l2
 
 
+@dataclass(eq=False, repr=False)
 class RMLR(MultinomialModel):
     """Ridge multinomial logistic regression: a normal prior of variance 1 / lam on every weight.
 
@@ -342,39 +325,24 @@ class RMLR(MultinomialModel):
     1.0
     """
 
+    lam: Any = 1.0
+    _: KW_ONLY
+    basis: Any = "linear"
+    parametrization: str = "symmetric"
+    solver: str = "auto"
+    penalty_factor: Any = None
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = False
+    tol: float = 1e-6
+    max_iter: int | None = None
+    warm_start: bool = False
+    random_state: Any = None
+
     _parameter_constraints: ClassVar[dict] = {
         **MultinomialModel._parameter_constraints,
         "lam": [NON_NEGATIVE, StrOptions({"evidence"})],
     }
-
-    def __init__(
-        self,
-        lam=1.0,
-        *,
-        basis="linear",
-        parametrization="symmetric",
-        solver="auto",
-        penalty_factor=None,
-        class_weight=None,
-        fit_intercept=True,
-        standardize=False,
-        tol=1e-6,
-        max_iter=None,
-        warm_start=False,
-        random_state=None,
-    ):
-        self.lam = lam
-        self.basis = basis
-        self.parametrization = parametrization
-        self.solver = solver
-        self.penalty_factor = penalty_factor
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
 
     def _strengths(self) -> tuple[float, float]:
         return 0.0, 1.0 if self.lam == "evidence" else self.lam

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import check_feature_names, check_n_features
 from ..design import namespace, on_device, tensors
 from ..rows.dask.collections import is_frame, is_lazy
-from ..rows.dask.predicting import by_blocks, fraction_correct
+from ..rows.dask.predicted_blocks import by_blocks, fraction_correct
 
 
 def blockwise(columns: Callable[[Any], int | None], dtype: Callable[[Any], Any] = lambda model: np.float64):
-    """Let a method of a fitted model take a Dask collection, each block of which is worked on when asked for.
+    """A method of a fitted model that also takes a Dask collection, whose blocks are predicted when they are computed.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -123,6 +124,7 @@ PAIRS_AT_ONCE = 1 << 22  # of classes, times samples, whose variances are held a
 SEARCHES = {"fast": (laplace.fast, 1000), "original": (laplace.original, 2000)}
 
 
+@dataclass(eq=False, repr=False)
 class RVMClassifier(Selector, ClassificationModel):
     """Relevance vector machine for classification: logistic or softmax, every basis function with its own variance.
 
@@ -185,6 +187,16 @@ class RVMClassifier(Selector, ClassificationModel):
     2 relevance vectors, accuracy 0.99
     """
 
+    basis: Any = "rbf"
+    _: KW_ONLY
+    algorithm: str = "fast"
+    multiclass: str = "multinomial"
+    moderate: bool = True
+    class_weight: Any = None
+    fit_intercept: bool = True
+    tol: float = 1e-3
+    max_iter: int | None = None
+
     _lazy = _on_device = True
     _parameter_constraints: ClassVar[dict] = {
         **ClassificationModel._parameter_constraints,
@@ -192,27 +204,6 @@ class RVMClassifier(Selector, ClassificationModel):
         "multiclass": [StrOptions({"multinomial", "ovr"})],
         "moderate": ["boolean"],
     }
-
-    def __init__(
-        self,
-        basis="rbf",
-        *,
-        algorithm="fast",
-        multiclass="multinomial",
-        moderate=True,
-        class_weight=None,
-        fit_intercept=True,
-        tol=1e-3,
-        max_iter=None,
-    ):
-        self.basis = basis
-        self.algorithm = algorithm
-        self.multiclass = multiclass
-        self.moderate = moderate
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_iter = max_iter
 
     def _pose(self, sample: Sample) -> Problem:
         return Problem(sample, Multinomial(reference=sample.k == 1), Jeffreys())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ FIRST_START = 0.01  # of the largest useful strength, as in the paper's experime
 FURTHER_STARTS = (0.3, 1e-4)
 
 
+@dataclass(eq=False, repr=False)
 class SBMLR(SparseMultinomialModel):
     """Sparse Bayesian multinomial logistic regression: SMLR without a parameter to tune.
 
@@ -82,6 +84,22 @@ class SBMLR(SparseMultinomialModel):
     lam 1.15, 15 of 39 weights kept
     """
 
+    _: KW_ONLY
+    basis: Any = "linear"
+    parametrization: str = "symmetric"
+    solver: str = "fixed-point"
+    penalty_factor: Any = None
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    n_init: int = 1
+    curvature: str = "likelihood"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    groups: Any = None
+    l1_share: float = 0.0
+    group_factor: Any = None
+
     _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.JUMP}
     _parameter_constraints: ClassVar[dict] = {
         **without(SparseMultinomialModel._parameter_constraints, "warm_start", "random_state"),
@@ -89,39 +107,6 @@ class SBMLR(SparseMultinomialModel):
         "n_init": [COUNT],
         "curvature": [StrOptions({"likelihood", "posterior"})],
     }
-
-    def __init__(
-        self,
-        *,
-        basis="linear",
-        parametrization="symmetric",
-        solver="fixed-point",
-        penalty_factor=None,
-        class_weight=None,
-        fit_intercept=True,
-        standardize=True,
-        n_init=1,
-        curvature="likelihood",
-        tol=1e-6,
-        max_iter=None,
-        groups=None,
-        l1_share=0.0,
-        group_factor=None,
-    ):
-        self.basis = basis
-        self.parametrization = parametrization
-        self.solver = solver
-        self.penalty_factor = penalty_factor
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.n_init = n_init
-        self.curvature = curvature
-        self.tol = tol
-        self.max_iter = max_iter
-        self.groups = groups
-        self.l1_share = l1_share
-        self.group_factor = group_factor
 
     def _strengths(self) -> tuple[float, float]:
         return 1.0, 0.0

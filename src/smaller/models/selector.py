@@ -17,7 +17,16 @@ from .predicting import blockwise, note_inputs
 P_VALUES = ("p_values_", "pvalues_", "p_values", "pvalues")  # names by which other packages call them
 
 
-class Selector(TransformerMixin):
+class KeepsPrecision(TransformerMixin):
+    """Transformers that return columns of X as they are, in the precision of X."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class Selector(KeepsPrecision):
     """Models that switch columns of their basis off: which were kept, and the data reduced to them.
 
     On a linear basis these are the inputs; on a kernel basis, similarities to the relevance vectors.
@@ -28,16 +37,11 @@ class Selector(TransformerMixin):
     support_: np.ndarray
     _new_inputs: Any
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     def __getattr__(self, name: str) -> Any:
         if name in P_VALUES:
             raise AttributeError(
                 f"{type(self).__name__} has no {name}: the weight of a sparse fit was selected and shrunk by the same "
-                "samples, so that it has no p-value of its own. Use smaller.inference.debiased(model, X, y)."
+                "samples, so that it has no p-value of its own. Use smaller.inference.debiased(None, X, y)."
             )
         return object.__getattribute__(self, name)  # raises the usual error
 
@@ -69,15 +73,10 @@ class Selector(TransformerMixin):
         return self.basis_.names(names)[self.support_]
 
 
-class InputSelector(TransformerMixin):
+class InputSelector(KeepsPrecision):
     """Models that switch inputs off inside their kernel: which were kept, and the data reduced to them."""
 
     _new_inputs: Callable[[Any], Any]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def _inputs_kept(self) -> np.ndarray:
         """Mask of the inputs that the model looks at."""

@@ -9,6 +9,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._sklearn import Interval, StrOptions
+from .base import COUNT, Given
+
+# Constraints of the parameters of models that choose their strength.
+CHOICE: dict[str, list] = {
+    "lams": [COUNT, "array-like"],
+    "eps": [Interval(Real, 0, 1, closed="neither"), None],
+    "cv": ["cv_object"],
+    "rule": [StrOptions({"min", "1se"})],
+    "n_jobs": [Integral, None],
+}
+
 
 def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
     """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
@@ -39,11 +51,17 @@ def _no_strengths(lams) -> ValueError:
 def in_folds(
     work: Callable[[np.ndarray, np.ndarray], Any], splits: Iterable[tuple[np.ndarray, np.ndarray]], n_jobs: int | None
 ) -> list[Any]:
-    """What a function of training and test rows gives in every fold; side by side, perhaps in other processes."""
+    """The results of a function of training and test rows on every fold, computed in parallel."""
     splits = list(splits)
     if not splits:
         raise ValueError("cv must give at least one fold; got none.")
     return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(work)(*split) for split in splits))
+
+
+def refuse_unweighted(rows: Given) -> None:
+    """Refuse rows to be scored on that all have weight 0."""
+    if rows.sample_weight is not None and not np.any(rows.sample_weight):
+        raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
 
 
 def cross_validated_scores(folds: list[np.ndarray]) -> np.ndarray:
@@ -62,9 +80,26 @@ def choose_strength(scores: np.ndarray, rule: str) -> int:
 
     Strengths decrease along the columns and greater scores are better.
     """
+    return choose_candidate(scores[:, None], rule)[1]
+
+
+def choose_candidate(scores: np.ndarray, rule: str) -> tuple[int, int]:
+    """The candidate and the position of its strength; scores are (n_folds, n_candidates, n_strengths).
+
+    "1se" takes the strongest prior at which some candidate is within one standard error of the best, and there the best
+    candidate. Of equal scores the stronger prior is taken, then the first candidate.
+    """
     mean = scores.mean(axis=0)
-    best = int(np.argmax(mean))
+    best = int(np.argmax(mean.max(axis=0)))
+    candidate = _first_best(mean[:, best])
     if rule == "min" or len(scores) < 2:
-        return best
-    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.flatnonzero(mean >= mean[best] - error)[0])
+        return candidate, best
+    error = scores[:, candidate, best].std(ddof=1) / np.sqrt(len(scores))
+    strongest = int(np.flatnonzero(mean.max(axis=0) >= mean[candidate, best] - error)[0])
+    return _first_best(mean[:, strongest]), strongest
+
+
+def _first_best(scores: np.ndarray) -> int:
+    """The first of the candidates whose scores are equal to the best, up to the tolerance of their fits."""
+    best = scores.max()
+    return int(np.flatnonzero(scores >= best - 1e-8 * (1.0 + abs(best)))[0])

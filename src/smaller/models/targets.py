@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -127,6 +128,12 @@ def centred_offset(offset: np.ndarray | None, m: int, k: int) -> np.ndarray | No
             f"weights; the largest is {largest:g}."
         )
     return np.asfortranarray(offset if k in (1, m) else offset[:, :k] - offset[:, k:])
+
+
+def coef_of(model: Any) -> np.ndarray:
+    """``coef_`` of a fitted model as an array on the host, a row for each score, also after ``sparsify``."""
+    coef = host(model.coef_)
+    return np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
 
 
 def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray]:

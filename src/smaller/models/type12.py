@@ -8,11 +8,11 @@ import numpy as np
 
 from ..errors import ConvergenceWarning, Status, warn
 from ..likelihoods import Multinomial
-from ..objective.columns import Columns
 from ..objective.evidence import Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
 from ..objective.problem import Problem
 from ..objective.sample import Sample
+from ..objective.weighted_columns import Columns
 from ..priors import Laplace
 from ..solvers import Solution
 from ..solvers.type1.type_one import type_one

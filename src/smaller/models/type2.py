@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,6 +32,7 @@ ALGORITHMS = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class TypeIIRegressor(TakesOperators, VarianceModel):
     """Evidence maximisation: the weights are integrated out before their variances are chosen.
 
@@ -108,6 +110,18 @@ class TypeIIRegressor(TakesOperators, VarianceModel):
     True
     """
 
+    algorithm: str = "auto"
+    _: KW_ONLY
+    prior: Any = "jeffreys"
+    noise: Any = "learn"
+    basis: Any = "linear"
+    fit_intercept: bool = True
+    groups: Any = None
+    complex: bool = False
+    em_steps: int | None = None
+    tol: float = 1e-5
+    max_iter: int | None = None
+
     _lazy, _on_device = False, True
     _good_ends: ClassVar[set[Status]] = {Status.CONVERGED, Status.STOPPED}
     _parameter_constraints: ClassVar[dict] = {
@@ -118,31 +132,6 @@ class TypeIIRegressor(TakesOperators, VarianceModel):
         "complex": ["boolean"],
         "em_steps": [COUNT, None],
     }
-
-    def __init__(
-        self,
-        algorithm="auto",
-        *,
-        prior="jeffreys",
-        noise="learn",
-        basis="linear",
-        fit_intercept=True,
-        groups=None,
-        complex=False,
-        em_steps=None,
-        tol=1e-5,
-        max_iter=None,
-    ):
-        self.algorithm = algorithm
-        self.prior = prior
-        self.noise = noise
-        self.basis = basis
-        self.fit_intercept = fit_intercept
-        self.groups = groups
-        self.complex = complex
-        self.em_steps = em_steps
-        self.tol = tol
-        self.max_iter = max_iter
 
     # -- the data
 

@@ -12,11 +12,11 @@ from copy import copy
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, qr, solve_triangular
+from scipy.linalg import LinAlgError, qr, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..design import Design
-from .columns import Columns
+from .weighted_columns import Columns
 
 LOG_2PI = float(np.log(2 * np.pi))
 # Relative to the diagonal, tried in turn: rounding may leave nearly collinear columns just short of positive definite.
@@ -289,31 +289,3 @@ class Evidence:
         in_alpha = 0.5 * (self.k * determined - fit.alpha * (fit.mean**2).sum(axis=1))
         in_noise = 0.5 * (fit.misfit / fit.noise - self.k * (self.total - determined.sum()))
         return np.append(in_alpha, in_noise)
-
-    def gamma_space(self, gamma: np.ndarray, noise: float) -> float:
-        """k log|Sigma_y| + tr Y^T Sigma_y^-1 Y, Sigma_y = noise I + Phi Gamma Phi^T (Wipf & Wu 2012, eq. 5, f = 0)."""
-        rows = np.flatnonzero(gamma)
-        fit = self.at(rows, 1 / gamma[rows], noise) if len(rows) else self.empty(noise)
-        return -2 * (fit.log_evidence - self._constant(1.0))
-
-    def x_space(self, X: np.ndarray, noise: float, iterations: int = 2000) -> float:
-        """|y - Phi X|^2 / noise + min_gamma [ sum_j |x_j|^2 / gamma_j + k log|Sigma_y| ] (eqs. 8-9, f = 0).
-
-        The minimum is found by gamma_j = |x_j| / sqrt(k z_j), z_j = phi_j^T Sigma_y^-1 phi_j.
-        """
-        rows = np.flatnonzero(X.any(axis=1))
-        Phi, X = self.take(rows), X[rows]
-        size = np.sqrt((X**2).sum(axis=1) / self.k)
-        G, gamma, value = Phi.T @ Phi, size.copy(), np.inf
-        for _ in range(iterations):
-            H = G / noise
-            H.flat[:: len(rows) + 1] += 1 / gamma
-            factor = cho_factor(H)
-            logdet = 2 * np.log(np.diag(factor[0])).sum() + np.log(gamma).sum() + self.total * np.log(noise)
-            before, value = value, self.k * (float((size**2 / gamma).sum()) + logdet)
-            if before - value <= 1e-14 * abs(value):
-                break
-            z = (1 - np.diag(cho_solve(factor, np.eye(len(rows)))) / gamma) / gamma
-            gamma = size / np.sqrt(z)
-        residual = self.root * self.Z - Phi @ X
-        return float((residual**2).sum()) / noise + value

@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import helmert, qr, solve_triangular
 
 from ..design import Design
-from .columns import Columns
 from .evidence import LOG_2PI, Quality, inverse
+from .weighted_columns import Columns
 
 NEWTON = 100  # most steps to a mode; a few are enough as a rule
 PARTS = 20  # lengths of a Newton step that are tried
@@ -20,7 +20,7 @@ LOST = 1e-14  # part of the negative log posterior that rounding hides
 # that separate them spread with the weights.
 BROAD = 1e-4
 
-# Least precision of a weight: without curvature, as offsets of a million leave it, re-estimation asks for none at all.
+# Least precision of a weight: where offsets of a million leave no curvature, re-estimation would give 0.
 LEAST = 1e-16
 
 

@@ -1,4 +1,4 @@
-"""What solvers ask of the rows of a problem in memory; :mod:`smaller.rows` has those on devices and in Dask blocks."""
+"""The part of an objective that reads the rows of a problem in memory; :mod:`smaller.rows` has that of other rows."""
 
 from __future__ import annotations
 

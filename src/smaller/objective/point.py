@@ -1,4 +1,4 @@
-"""What an objective says of one set of weights."""
+"""The objective at one set of weights: value, gradient and certificate."""
 
 from __future__ import annotations
 

@@ -27,8 +27,7 @@ __all__ = ["Fit", "Point", "Posterior", "Verdict"]
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
 
-# Rounding error of a sum of products relative to the lengths of its factors; it is added to gaps below COARSE only.
-EPSILON, COARSE = 1e-15, 1e-2
+EPSILON = 1e-15  # rounding error of a sum of products, relative to the lengths of its factors
 
 
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
@@ -116,19 +115,6 @@ class Posterior(MemoryRows):
             Y=self.Y, s=self.s if noise == 1 else self.s / noise, offset=self.offset, family=self.likelihood.family,
             intercept=self.design.intercept, measure=float(self.total / np.sqrt(noise)),
             negligible=float(NEGLIGIBLE * self.total),
-        )  # fmt: skip
-
-    @property
-    def penalty_arrays(self) -> Any:
-        """L1, ridge and groups as the compiled solver takes them."""
-        leaders, blocks = self.leaders, self.blocks
-        groups = None if blocks is None else _core.Groups(
-            start=blocks.starts.astype(np.int64), column=blocks.order.astype(np.int64), of=blocks.labels,
-            tau=blocks.tau, unit=np.ascontiguousarray(blocks.unit, dtype=np.float64),
-        )  # fmt: skip
-        return _core.Penalty(
-            l1=self.l1, l2=self.l2 if self.ridged else None, scale=self.scale,
-            leads=None if leaders is None else leaders.view(np.uint8), groups=groups,
         )  # fmt: skip
 
     @cached_property

@@ -12,7 +12,7 @@ from .sample import Sample
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a model asks a solver: data, a likelihood of scores and a prior of weights."""
+    """What a solver solves: data, a likelihood of scores and a prior of weights."""
 
     sample: Sample
     likelihood: Any

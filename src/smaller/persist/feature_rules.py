@@ -10,7 +10,8 @@ from scipy import sparse
 from ..inference import Knockoffs, StabilitySelection
 from ..inference.credible_sets import CredibleSets, CredibleSetsClassifier, CredibleSetsRegressor
 from ..inference.false_bounds import BOUNDS
-from .meaning import CLASSES, ESTIMATOR, NAMES, RULES, Rule, Sizes, numbers, one_of, real, whole
+from .meaning import CLASSES, ESTIMATOR, NAMES, RULES
+from .rules import Rule, Sizes, numbers, one_of, real, whole
 
 
 def _positions(value: Any, sizes: Sizes) -> bool:
@@ -55,46 +56,45 @@ FOR_EACH_SET = Rule(lambda _: "a number for each set", _one_for_each_set)
 MARKS = one_of("a number for each sample", lambda value: value.ndim == 1 and value.dtype.kind == "f")
 SELECTED = {"n_features_in_": whole(1), "feature_names_in_": NAMES, "support_": SUPPORT}
 
-RULES.update(
-    {
-        StabilitySelection: {
-            "bound": one_of(f"one of {', '.join(map(repr, BOUNDS))}", lambda value: value in BOUNDS),
-            **SELECTED,
-            "group_support_": one_of("None, or labels of groups", lambda value: value is None or value.ndim == 1),
-            "frequencies_": Rule(lambda sizes: f"a share for each of {sizes['inputs']} features", _frequencies),
-            "expected_false_": real(0.0),
-            "n_selected_": whole(1),
-            "threshold_": real(0.5),
-            "n_distinct_": whole(1),
-            "n_entered_": one_of("whole numbers", lambda value: value.ndim == 1 and value.dtype.kind in "iu"),
-            "entries_": Rule(lambda _: "a sparse array with a row for each half-sample", _entries),
-            "copies_": SETS,
-            "estimator_": ESTIMATOR,
-            "row_marks_": MARKS,
-        },
-        Knockoffs: {
-            "fdr": real(0.0, above=True),
-            **SELECTED,
-            "statistics_": Rule(lambda sizes: f"rows of {sizes['inputs']} finite numbers", _statistics),
-            "thresholds_": Rule(lambda _: "a positive number for each row of statistics_", _thresholds),
-            "e_values_": numbers(("inputs",), low=0.0),
-            "n_distinct_": whole(1),
-            "copies_": SETS,
-            "estimator_": ESTIMATOR,
-            "row_marks_": MARKS,
-        },
-        CredibleSets: {
-            **SELECTED,
-            "inclusion_": numbers(("inputs",), low=0.0),
-            "sets_": SETS,
-            "purity_": FOR_EACH_SET,
-            "set_probability_": FOR_EACH_SET,
-        },
-        CredibleSetsRegressor: {"coef_": numbers(("inputs",)), "intercept_": real(), "noise_": real(0.0)},
-        CredibleSetsClassifier: {
-            "classes_": CLASSES,
-            "coef_": numbers(("scores", "inputs")),
-            "intercept_": numbers(("scores",)),
-        },
-    }
-)
+SELECTOR_RULES: dict[type, dict[str, Rule]] = {
+    StabilitySelection: {
+        "bound": one_of(f"one of {', '.join(map(repr, BOUNDS))}", lambda value: value in BOUNDS),
+        **SELECTED,
+        "group_support_": one_of("None, or labels of groups", lambda value: value is None or value.ndim == 1),
+        "frequencies_": Rule(lambda sizes: f"a share for each of {sizes['inputs']} features", _frequencies),
+        "expected_false_": real(0.0),
+        "n_selected_": whole(1),
+        "threshold_": real(0.5),
+        "n_distinct_": whole(1),
+        "n_entered_": one_of("whole numbers", lambda value: value.ndim == 1 and value.dtype.kind in "iu"),
+        "entries_": Rule(lambda _: "a sparse array with a row for each half-sample", _entries),
+        "copies_": SETS,
+        "estimator_": ESTIMATOR,
+        "row_marks_": MARKS,
+    },
+    Knockoffs: {
+        "fdr": real(0.0, above=True),
+        **SELECTED,
+        "statistics_": Rule(lambda sizes: f"rows of {sizes['inputs']} finite numbers", _statistics),
+        "thresholds_": Rule(lambda _: "a positive number for each row of statistics_", _thresholds),
+        "e_values_": numbers(("inputs",), low=0.0),
+        "n_distinct_": whole(1),
+        "copies_": SETS,
+        "estimator_": ESTIMATOR,
+        "row_marks_": MARKS,
+    },
+    CredibleSets: {
+        **SELECTED,
+        "inclusion_": numbers(("inputs",), low=0.0),
+        "sets_": SETS,
+        "purity_": FOR_EACH_SET,
+        "set_probability_": FOR_EACH_SET,
+    },
+    CredibleSetsRegressor: {"coef_": numbers(("inputs",)), "intercept_": real(), "noise_": real(0.0)},
+    CredibleSetsClassifier: {
+        "classes_": CLASSES,
+        "coef_": numbers(("scores", "inputs")),
+        "intercept_": numbers(("scores",)),
+    },
+}
+RULES |= SELECTOR_RULES

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -29,18 +29,10 @@ from ..models.regression import RegressionModel, VarianceModel
 from ..models.rvm import RVMClassifier
 from ..models.type12 import TypeIIClassifier
 from ..tuning.evidence_search import EvidenceSearch
+from .rules import Rule, Sizes, is_real, is_whole, numbers, one_of, or_none, real, whole
 
-Sizes = Mapping[str, Any]
 ASYMMETRY = 1e-6  # of a covariance, relative to its largest variance
 DEGREE = 100  # largest degree of a polynomial basis, unless it has more columns than this
-
-
-class Rule(NamedTuple):
-    """A description of the values allowed, a function that checks one, and whether a fitted model needs the field."""
-
-    expected: Callable[[Sizes], str]
-    holds: Callable[[Any, Sizes], bool]
-    needed: bool = True
 
 
 class FieldError(ValueError):
@@ -115,73 +107,6 @@ def _inputs_of(fields: Mapping[str, Any]) -> int | None:
     return fields.get("n_inputs_")
 
 
-# -- kinds of rules
-
-
-def whole(low: int, needed: bool = True) -> Rule:
-    """An integer of at least `low`."""
-    return Rule(
-        lambda _: f"a whole number of at least {low}", lambda value, _: _is_whole(value) and value >= low, needed
-    )
-
-
-def real(low: float = -math.inf, *, finite: bool = True, above: bool = False, needed: bool = True) -> Rule:
-    """A single number, not NaN."""
-    words = ("a finite number" if finite else "a number") + _limit(low, above)
-
-    def holds(value, _):
-        return _is_real(value) and (math.isfinite(value) if finite else True) and _beyond(value, low, above)
-
-    return Rule(lambda _: words, holds, needed)
-
-
-def numbers(*shapes: tuple, low=-math.inf, above=False, integers=False, needed=True) -> Rule:
-    """Finite numbers in an array, dense, of one of these shapes; sides are numbers or names of sizes."""
-
-    def expected(sizes):
-        told = " or ".join(str(_shape(shape, sizes)) for shape in shapes)
-        return ("whole numbers" if integers else "finite numbers") + f" of shape {told}" + _limit(low, above)
-
-    def holds(value, sizes):
-        kinds = "iu" if integers else "iuf"
-        right = isinstance(value, np.ndarray) and value.dtype.kind in kinds and np.isfinite(value).all()
-        return right and value.shape in [_shape(shape, sizes) for shape in shapes] and _beyond(value, low, above).all()
-
-    return Rule(expected, holds, needed)
-
-
-def one_of(words: str, holds: Callable[[Any], bool], needed: bool = True) -> Rule:
-    """A rule that is a predicate of the value alone."""
-    return Rule(lambda _: words, lambda value, _: holds(value), needed)
-
-
-def _or_none(rule: Rule) -> Rule:
-    return rule._replace(
-        expected=lambda sizes: f"None, or {rule.expected(sizes)}",
-        holds=lambda value, sizes: value is None or rule.holds(value, sizes),
-    )
-
-
-def _limit(low: float, above: bool) -> str:
-    return "" if low == -math.inf else f", {'greater than' if above else 'at least'} {low:g}"
-
-
-def _beyond(value, low: float, above: bool):
-    return value > low if above else value >= low
-
-
-def _shape(shape: tuple, sizes: Sizes) -> tuple:
-    return tuple(sizes[side] if isinstance(side, str) else side for side in shape)
-
-
-def _is_real(value) -> bool:
-    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_)) and not math.isnan(value)
-
-
-def _is_whole(value) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
-
-
 # -- rules of single fields
 
 
@@ -189,13 +114,13 @@ def _labels(classes) -> bool:
     if not (isinstance(classes, np.ndarray) and classes.ndim == 1 and len(classes) >= 2):
         return False
     entries = classes.tolist()
-    return all(isinstance(label, (str, bytes, bool)) or _is_real(label) for label in entries) and (
+    return all(isinstance(label, (str, bytes, bool)) or is_real(label) for label in entries) and (
         len(set(entries)) == len(entries)
     )
 
 
 def _is_label(label) -> bool:
-    return isinstance(label, (str, bytes, bool, np.bool_)) or _is_real(label)
+    return isinstance(label, (str, bytes, bool, np.bool_)) or is_real(label)
 
 
 def _basis_parameter(basis) -> bool:
@@ -225,7 +150,7 @@ def _intercept(value, sizes: Sizes) -> bool:
     coef = sizes["fields"]["coef_"]
     if np.ndim(value) == 0 and not sizes["scores"]:
         single = coef.ndim == 1 or (sparse.issparse(coef) and coef.shape[0] == 1)
-        return _is_real(value) and math.isfinite(value) and single
+        return is_real(value) and math.isfinite(value) and single
     return value.dtype.kind == "f" and np.isfinite(value).all() and value.shape == (sizes["rows"],)
 
 
@@ -287,7 +212,7 @@ def _names(value, sizes: Sizes) -> bool:
 
 
 def _degree(value, sizes: Sizes) -> bool:
-    return _is_whole(value) and 1 <= value <= max(DEGREE, sizes["columns"] or 0)
+    return is_whole(value) and 1 <= value <= max(DEGREE, sizes["columns"] or 0)
 
 
 def _products(value, sizes: Sizes) -> bool:
@@ -401,8 +326,8 @@ RULES: dict[type, dict[str, Rule]] = {
     },
     CostSensitive: {
         "cost_": numbers(("classes", "classes"), low=0.0),
-        "reject_cost_": _or_none(numbers(("classes",), low=0.0)),
-        "reject_label_": _or_none(LABEL),
+        "reject_cost_": or_none(numbers(("classes",), low=0.0)),
+        "reject_label_": or_none(LABEL),
     },
     Rejecting: {"threshold_": real(finite=False), "reject_label_": LABEL},
     EvidenceSearch: {

@@ -25,7 +25,8 @@ from sklearn.preprocessing import (
 
 from ..data.tables import Columns, TableTransformer
 from ..data.tables.dates import from_notes
-from .meaning import RULES, Rule, Sizes, numbers, one_of, whole
+from .meaning import RULES
+from .rules import Rule, Sizes, numbers, one_of, or_none, whole
 
 # The private attributes of each class that a file holds beside the public ones.
 _ENCODER = (
@@ -67,13 +68,9 @@ def _columns(value: Any) -> bool:
     return isinstance(value, Columns) and all(isinstance(name, str) for name in value.inputs)
 
 
-def _none_or(rule: Rule) -> Rule:
-    return rule._replace(holds=lambda value, sizes: value is None or rule.holds(value, sizes), needed=False)
-
-
 INPUTS = {"n_features_in_": whole(1, needed=False)}
 CATEGORIES = Rule(lambda sizes: f"{sizes['inputs']} lists of categories", _categories, needed=False)
-PER_INPUT = _none_or(numbers(("inputs",)))
+PER_INPUT = or_none(numbers(("inputs",), needed=False))
 RULES.update(
     {
         Pipeline: {"steps": one_of("pairs of a name and an estimator", _steps)},

@@ -6,10 +6,10 @@ A display is made by ``from_estimator``, or from what was computed before (``fro
 """
 
 from .decisions import PriorShiftDisplay, RiskCoverageDisplay
+from .frequencies import FrequencyDisplay
 from .functions import BandDisplay, BoundaryDisplay
-from .paths import PathDisplay, SparsityDisplay
-from .posterior import ForestDisplay, SetsDisplay
-from .selection import FrequencyDisplay
+from .intervals import ForestDisplay, SetsDisplay
+from .weight_paths import PathDisplay, SparsityDisplay
 
 __all__ = [
     "BandDisplay",

@@ -123,7 +123,7 @@ class RowGroups:
         return out
 
     def penalty(self, W: np.ndarray) -> float:
-        """All that the prior says of the rows in groups."""
+        """The whole penalty of the rows in groups."""
         total = 0.0
         for part in self.parts:
             V = part.weights(W)

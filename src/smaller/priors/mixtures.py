@@ -11,7 +11,7 @@ from ..errors import choose
 
 
 class AtWeights(NamedTuple):
-    """What a mixture says of some weights: h without its constant, 1 / h', and the bend of the penalty."""
+    """A mixture at some weights: h without its constant, 1 / h', and the bend of the penalty."""
 
     h: np.ndarray
     variance: np.ndarray
@@ -207,7 +207,7 @@ def is_laplace(prior: Any) -> bool:
 
 
 def degree(prior: Any) -> float | None:
-    """The degree of a prior; None for one that has a unit, or that does not say."""
+    """The degree of a prior; None for a prior that has a unit, or has no attribute `degree`."""
     return getattr(prior, "degree", None)
 
 

@@ -57,7 +57,7 @@ class Report:
 
 def report(
     model, X, y, *, names=None, source: str = "", training=None, path=None, selection=None, intervals=None,
-    threshold=None, date=None,
+    posterior=None, sets=None, threshold=None, date=None,
 ) -> Report:  # fmt: skip
     """A report on a fitted model: the weights kept, its errors, their bound, and its certificate.
 
@@ -80,10 +80,15 @@ def report(
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
     selection : StabilitySelection or Knockoffs, default=None
-        Fitted on the inputs of the model: how often half-samples select each feature, and how many of the list may be
-        false.
+        Fitted on the inputs of the model, or on more, of which the model has those selected: how often half-samples
+        select each feature, and how many of the list may be false.
     intervals : WeightTable, default=None
         Intervals and p-values of the weights, as :func:`smaller.inference.debiased` returns them.
+    posterior : PosteriorSample, default=None
+        Draws from the posterior of the model, as :func:`smaller.inference.sample_posterior` returns them: intervals
+        and probabilities beside the weights, and a plot of the intervals.
+    sets : CredibleSetsClassifier or CredibleSetsRegressor, default=None
+        Fitted on the inputs of the model: which of several similar features matter.
     threshold, date
         As :func:`smaller.report.facts` takes them.
 
@@ -107,7 +112,8 @@ def report(
     91% of the targets are in their 90 % intervals
     """
     told = {"names": names, "source": source, "training": training, "path": path, "threshold": threshold, "date": date}
-    return Report(facts(model, X, y, **told, selection=selection, intervals=intervals))
+    told |= {"selection": selection, "intervals": intervals, "posterior": posterior, "sets": sets}
+    return Report(facts(model, X, y, **told))
 
 
 def _render(facts: dict[str, Any]) -> str:
@@ -118,13 +124,13 @@ def _render(facts: dict[str, Any]) -> str:
         raise ImportError(EXTRA) from None
     loader = jinja2.FunctionLoader(lambda name: resources.files(__package__).joinpath(name).read_text("utf-8"))
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters.update(percent=lambda x: f"{100 * x:.1f} %", figures=_figures, interval=_interval)
+    environment.filters.update(percent=lambda x: f"{100 * x:.1f}\u00a0%", figures=_figures, interval=_interval)
     drawn = charts(facts)
     return environment.get_template("report.html.j2").render(
         facts=facts,
         charts=drawn,
-        facts_json=_for_script(json.dumps(facts)),
-        charts_json=_for_script(json.dumps(drawn)),
+        facts_json=_for_script(json.dumps(facts, separators=(",", ":"))),
+        charts_json=_for_script(json.dumps(drawn, separators=(",", ":"))),
         library=vl_convert.javascript_bundle().replace("</script", "<\\/script"),
     )
 

@@ -51,8 +51,22 @@ def _convex(inner, objective: float, violation: float, gap) -> str:
     at = f" at the {' and the '.join(words[name] for name in found)} found" if found else ""
     if not gap < 1:
         return f"It is not known how far the objective{at} is from its minimum: there is no finite duality gap."
+    if blend_of(inner):
+        return (
+            f"The weights are {blend_of(inner)}. Each fit is at its optimum: no other weights can lower its "
+            f"objective by more than {_part(gap)}."
+        )
     near = "The fit is at the optimum: no" if inner.status_ == Status.CONVERGED.name.lower() else "No"
     return f"{near} other weights can lower the objective{at} by more than {_part(gap)}."
+
+
+def blend_of(inner) -> str:
+    """What the weights of a relaxed model are; empty for other models."""
+    share = getattr(inner, "lasso_share_", 1.0)
+    if share == 1:
+        return ""
+    free = "a fit without a penalty"
+    return f"those of {free}" if share == 0 else f"{share:.0%} those of an L1 fit and {1 - share:.0%} those of {free}"
 
 
 def _part(gap: float) -> str:

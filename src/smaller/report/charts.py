@@ -11,12 +11,21 @@ from ..tuning.ranking import CLASSIFICATION, REGRESSION
 INK, FAINT, GRID, PAPER = "#3d4450", "#767676", "#e6e8eb", "#ffffff"
 COLOURS = ["#0072B2", "#D55E00", "#007A5E", "#7A4988", "#B8860B", "#444444", "#56B4E9", "#CC79A7"]
 
+# Long names are cut in the middle: names of one table often begin alike.
+HEAD, TAIL = 10, 16
+SHORT = (
+    f"length(datum.label) > {HEAD + TAIL + 1} ? slice(datum.label, 0, {HEAD}) + '…' + slice(datum.label, -{TAIL})"
+    " : datum.label"
+)
+
 
 def charts(facts: dict[str, Any]) -> dict[str, dict]:
     """The charts that the facts have data for, by the name of their place in the page."""
     found = {name: draw(facts) for name, draw in {"weights": _weights, **OF_TASK[facts["task"]]}.items()}
     if "curves" in facts["path"]:
         found["path"] = _path(facts)
+    if "posterior" in facts:
+        found["posterior"] = _posterior(facts["posterior"])
     return {name: spec for name, spec in found.items() if spec["data"]["values"]}
 
 
@@ -67,18 +76,22 @@ def _precision(facts: dict) -> dict:
 
 def _over_thresholds(facts, x: str, y: str, x_title: str, y_title: str, words: str, area: str, diagonal=False) -> dict:
     """A curve over the thresholds of each class; those of other classes than the chosen one are faint."""
-    labels, chosen = facts["data"]["classes"], facts["threshold"]["class"]
-    values = [{**row, "class": labels[k]} for k, curve in enumerate(facts["curves"]) for row in curve]
+    chosen = facts["threshold"]["class"]
+    values = [
+        {x: row[x], y: row[y], "class": k, "at": at}
+        for k, curve in enumerate(facts["curves"])
+        for at, row in enumerate(curve)
+    ]
     ends = _axis(x, x_title, scale=UNIT), _axis(y, y_title, scale=UNIT)
     chosen_only = {"condition": {"test": "datum.class === chosen", "value": 1}, "value": 0.18}
     line = {"mark": {"type": "line", "color": COLOURS[0], "strokeWidth": 2, "interpolate": "linear"},
             "encoding": {"x": ends[0], "y": ends[1], "detail": {"field": "class"}, "opacity": chosen_only,
-                         "order": {"field": "threshold", "sort": "descending"}}}  # fmt: skip
+                         "order": {"field": "at", "sort": "ascending"}}}  # fmt: skip
     here = {"mark": {"type": "point", "filled": True, "size": 120, "color": COLOURS[1]},
             "data": {"name": "here", "values": [{x: 0, y: 0}]}, "encoding": {"x": ends[0], "y": ends[1]}}  # fmt: skip
     told = [
-        {"class": label, "text": f"{words} {one[area]:.3f}"}
-        for label, one in zip(labels, facts["quality"]["classes"], strict=True)
+        {"class": k, "text": f"{words} {one[area]:.3f}"}
+        for k, one in enumerate(facts["quality"]["classes"])
         if one[area] is not None
     ]
     text = {"mark": {"type": "text", "align": "left", "baseline": "bottom", "fontWeight": 600},
@@ -88,7 +101,7 @@ def _over_thresholds(facts, x: str, y: str, x_title: str, y_title: str, words: s
               "data": {"values": [{x: 0, y: 0}, {x: 1, y: 1}]}, "encoding": {"x": ends[0], "y": ends[1]}}]  # fmt: skip
     return _chart(
         values, f"{y_title} against {x_title}", [*(ideal if diagonal else []), line, text, here],
-        params=[{"name": "chosen", "value": labels[chosen]}],
+        params=[{"name": "chosen", "value": chosen}],
     )  # fmt: skip
 
 
@@ -133,7 +146,13 @@ def _weights(facts: dict) -> dict:
         }
         for row in kept["weights"][:25]
     ]
-    y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    y = {
+        "field": "label",
+        "type": "nominal",
+        "sort": None,
+        "title": None,
+        "axis": {"labelLimit": 220, "labelExpr": SHORT},
+    }
     title = "weight per standard deviation" if kept["standardised"] else "weight"
     end = {"titleAnchor": "end"}  # on a narrow page a centred title would be cut off by long names
     bars = {"mark": {"type": "bar", "tooltip": True},
@@ -146,18 +165,41 @@ def _weights(facts: dict) -> dict:
     return _chart(values, "The greatest weights", layers, height=max(120, 20 * len(values)))
 
 
-def _path(facts: dict) -> dict:
-    found = facts["path"]
-    several = len({curve["class"] for curve in found["curves"]}) > 1
+def _posterior(found: dict) -> dict:
+    """Means and intervals of the greatest weights, and the weights of the model."""
+    several = len({row["class"] for row in found["weights"]}) > 1
+    ends = {"low": "standard_lower", "high": "standard_upper", "mean": "standard_mean", "model": "standard_model"}
     values = [
         {
-            "lam": lam,
-            "weight": value,
-            "curve": f"{curve['name']}, {curve['class']}" if several else curve["name"],
-            "name": curve["name"],
+            "label": row["name"] + (f", {row['class']}" if several else ""),
+            **{name: row[key] for name, key in ends.items()},
+            "sign": row["sign"],
         }
-        for curve in found["curves"]
-        for lam, value in zip(found["lams"], curve["values"], strict=True)
+        for row in found["weights"][:25]
+    ]
+    y = {"field": "label", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    title, end = "weight per standard deviation", {"titleAnchor": "end"}
+    lines = {"mark": {"type": "rule", "color": COLOURS[0], "strokeWidth": 2},
+             "encoding": {"y": y, "x": _axis("low", title, axis=end), "x2": {"field": "high"}}}  # fmt: skip
+    points = {"mark": {"type": "point", "filled": True, "size": 60, "color": COLOURS[0], "tooltip": True},
+              "encoding": {"y": y, "x": _axis("mean", title, axis=end)}}  # fmt: skip
+    model = {"mark": {"type": "point", "shape": "cross", "filled": True, "size": 40, "color": COLOURS[1]},
+             "encoding": {"y": y, "x": _axis("model", title, axis=end)}}  # fmt: skip
+    zero = {"mark": {"type": "rule", "color": FAINT}, "data": {"values": [{"mean": 0}]},
+            "encoding": {"x": _axis("mean", title, axis=end)}}  # fmt: skip
+    height = max(120, 20 * len(values))
+    return _chart(values, "Posterior means and intervals of the greatest weights", [zero, lines, points, model], height)
+
+
+def _path(facts: dict) -> dict:
+    found = facts["path"]
+    lams = [float(f"{lam:.6g}") for lam in found["lams"]]
+    values = [
+        {
+            **{"curve": place, "name": curve["name"], **({"class": curve["class"]} if curve["class"] else {})},
+            **{"lam": lams, "weight": [float(f"{value:.5g}") for value in curve["values"]]},
+        }
+        for place, curve in enumerate(found["curves"])
     ]
     scale = {"type": "log", "reverse": True, "nice": False}
     x = _axis(
@@ -170,9 +212,10 @@ def _path(facts: dict) -> dict:
     colour = {"field": "name", "type": "nominal", "legend": None, "scale": {"domain": names, "range": COLOURS}}
     y = _axis("weight", "weight per standard deviation")
     lines = {"mark": {"type": "line", "tooltip": True, "strokeWidth": 2},
+             "transform": [{"flatten": ["lam", "weight"]}],
              "encoding": {"x": x, "y": y, "detail": {"field": "curve"}, "color": colour}}  # fmt: skip
     text = {"type": "text", "align": "right", "dx": -4, "fontWeight": 600, "limit": 150}
-    place = {"x": x, "y": y, "text": {"field": "name"}}
+    place = {"x": x, "y": y, "text": {"field": "text"}}
     halo = {"mark": {**text, "color": PAPER, "stroke": PAPER, "strokeWidth": 4}, "data": {"values": _labels(found)},
             "encoding": place}  # fmt: skip
     labels = {"mark": text, "data": {"values": _labels(found)}, "encoding": {**place, "color": colour}}
@@ -180,6 +223,10 @@ def _path(facts: dict) -> dict:
              "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}}  # fmt: skip
     layers = [lines, _here("lam", x, found["lam"]), model, halo, labels]
     return _chart(values, "Weights against the strength of the prior", layers, height=380)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= HEAD + TAIL + 1 else f"{name[:HEAD]}…{name[-TAIL:]}"
 
 
 APART = 0.06  # of the height: the least distance between two labels
@@ -197,7 +244,7 @@ def _labels(found: dict) -> list[dict]:
     placed, below = [], -float("inf")
     for name, end in sorted(ends.items(), key=lambda item: item[1]):
         below = max(end + 0.02 * height, below + APART * height)
-        placed.append({"lam": found["lams"][-1], "weight": below, "name": name})
+        placed.append({"lam": found["lams"][-1], "weight": below, "name": name, "text": _short(name)})
     return placed
 
 
@@ -213,7 +260,9 @@ def _predicted(facts: dict) -> dict:
 
 
 def _residuals(facts: dict) -> dict:
-    values = [row for row in _points(facts) if row["deviation"] > 0]
+    values = [
+        {"predicted": row["predicted"], "residual": row["residual"]} for row in _points(facts) if row["deviation"] > 0
+    ]
     x, y = _axis("predicted", "predicted", scale={"zero": False}), _axis("residual", "residual / std. deviation")
     rules = {"mark": {"type": "rule", "strokeDash": [4, 4], "color": FAINT},
              "data": {"values": [{"residual": -NINE_OF_TEN}, {"residual": NINE_OF_TEN}]},
@@ -227,10 +276,11 @@ NINE_OF_TEN = 1.6449  # standard deviations on each side
 def _points(facts: dict) -> list[dict]:
     samples = facts["samples"]
     rows = zip(samples["observed"], samples["predicted"], samples["deviation"], strict=True)
-    return [
+    found = [
         {"observed": y, "predicted": mean, "deviation": std, "residual": (y - mean) / std if std > 0 else 0.0}
         for y, mean, std in rows
     ]
+    return [{name: float(f"{value:.6g}") for name, value in row.items()} for row in found]
 
 
 def _dots(x: dict, y: dict, number: int) -> dict:

@@ -18,8 +18,8 @@ function cut() {
   const share = (a, b) => a + b ? percent(a / (a + b)) : "none";
   say("cut-value", t.toFixed(3)); say("cut-hits", hits); say("cut-misses", misses); say("cut-alarms", alarms);
   say("cut-sensitivity", share(hits, misses)); say("cut-specificity", share(passed, alarms)); say("cut-precision", share(hits, alarms));
-  const recall = hits + misses ? hits / (hits + misses) : 0, label = facts.data.classes[k];
-  for (const name of ["roc", "precision"]) if (views[name]) views[name].signal("chosen", label);
+  const recall = hits + misses ? hits / (hits + misses) : 0;
+  for (const name of ["roc", "precision"]) if (views[name]) views[name].signal("chosen", k);
   mark("roc", {false_alarms: alarms + passed ? alarms / (alarms + passed) : 0, recall});
   mark("precision", {recall, precision: hits + alarms ? hits / (hits + alarms) : 1});
 }

@@ -23,7 +23,8 @@ from ..tuning.ranking import (
 )
 
 POINTS = 200  # of the risk-coverage curve
-NUMBERS = 60_000  # probabilities that the page contains at most
+CURVE_POINTS = 600  # of the curves over thresholds of all classes, at most 100 of each
+NUMBERS = 20_000  # probabilities that the page contains at most
 CURVES = 12  # classes up to which there are curves over thresholds
 
 
@@ -113,7 +114,9 @@ def _curves(P: np.ndarray, codes: np.ndarray) -> list[list[dict[str, float]]]:
     found = []
     for k in range(P.shape[1]):
         curve = threshold_curve(P[:, k], codes == k)
-        at = np.unique(np.linspace(0, len(curve["recall"]) - 1, POINTS // 2).round().astype(int))
+        at = np.unique(
+            np.linspace(0, len(curve["recall"]) - 1, min(POINTS // 2, CURVE_POINTS // P.shape[1])).round().astype(int)
+        )
         rows = [{key: round(float(values[i]), 5) for key, values in curve.items()} for i in at]
         start = {"threshold": 1.0, "recall": 0.0, "precision": rows[0]["precision"], "false_alarms": 0.0}
         found.append([start, *rows])

@@ -9,12 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
 from .inside import core
 from .kept import label_of
 
 BLOCK = 20_000  # rows whose columns are computed at a time
-ROWS, LARGEST = 300, 8  # samples that the page can explain, and contributions that it shows of each
+ROWS, LARGEST = 250, 8  # samples that the page can explain, and contributions that it shows of each
 
 
 class Explanation(NamedTuple):
@@ -110,8 +111,7 @@ def mean_columns(model, X) -> np.ndarray:
 
 
 def _weights(inner) -> np.ndarray:
-    coef = np.atleast_2d(inner.coef_.toarray() if sparse.issparse(inner.coef_) else inner.coef_)
-    return coef[:, inner.support_]
+    return coef_of(inner)[:, inner.support_]
 
 
 def _dense(Phi) -> np.ndarray:
@@ -129,14 +129,16 @@ def row_facts(inner, X, names: np.ndarray, labels: list[str], background, told: 
         return {"rows": [], "of": n}
     rows = np.arange(n) if n <= ROWS else np.sort(np.random.default_rng(0).choice(n, ROWS, replace=False))
     background = mean_columns(inner, X) if background is None else background
+    whys = explain(inner, X[rows], background, names)
+    places = {str(name): place for place, name in enumerate(dict.fromkeys(whys[0].names.tolist()))}
     found = []
-    for i, why in zip(rows.tolist(), explain(inner, X[rows], background, names), strict=True):
+    for i, why in zip(rows.tolist(), whys, strict=True):
         told_here = {key: value(i) for key, value in told.items()}
-        found.append({"row": i + 1, **told_here, **_added(why, labels)})
-    return {"rows": found, "of": n, "kernel": what_is_kept(inner) == "vectors"}
+        found.append({"row": i + 1, **told_here, **_added(why, labels, places)})
+    return {"rows": found, "of": n, "names": list(places), "kernel": what_is_kept(inner) == "vectors"}
 
 
-def _added(why: Explanation, labels: list[str]) -> dict[str, Any]:
+def _added(why: Explanation, labels: list[str], places: dict[str, int]) -> dict[str, Any]:
     """The largest contributions to a score, or to the difference between the two greatest scores."""
     if len(why.scores) == 1:
         added, base, score, towards, against = why.contributions[0], why.base[0], why.scores[0], labels[1:], labels[:1]
@@ -150,9 +152,13 @@ def _added(why: Explanation, labels: list[str]) -> dict[str, Any]:
         "against": (against or [""])[0],
         "base": float(base),
         "score": float(score),
-        "names": [str(why.names[j]) for j in order],
-        "values": [float(why.values[j]) for j in order],
-        "added": [float(added[j]) for j in order],
+        "columns": [places[str(why.names[j])] for j in order],
+        "values": [_six_digits(why.values[j]) for j in order],
+        "added": [_six_digits(added[j]) for j in order],
         "rest": float(added.sum() - added[order].sum()),
         "others": len(added) - len(order),
     }
+
+
+def _six_digits(value: float) -> float:
+    return float(f"{value:.6g}")

@@ -20,6 +20,7 @@ from .inside import INSIDE, core
 from .kept import kept
 from .numbers import number_facts
 from .paths import path_facts
+from .posterior import add_posterior_columns, check_posterior, posterior_facts, sets_facts
 from .selection import add_columns, selection_facts
 from .summary import fingerprint, summary
 
@@ -29,7 +30,7 @@ SEEN = "These are the samples that the model was fitted on: errors on new sample
 
 def facts(
     model, X, y, *, names=None, source: str = "", training=None, path=None, with_path=True, selection=None,
-    intervals=None, threshold=None, date=None,
+    intervals=None, posterior=None, sets=None, threshold=None, date=None,
 ) -> dict[str, Any]:  # fmt: skip
     """The facts of a report, as a dict that JSON can hold.
 
@@ -53,10 +54,15 @@ def facts(
     with_path : bool, default=True
         Whether to include the path.
     selection : StabilitySelection or Knockoffs, default=None
-        Fitted on the inputs of the model: the weights get the frequencies (or e-values) of their features, and the
-        facts a sentence about how many of them may be false.
+        Fitted on the inputs of the model, or on more, of which the model has those selected: the weights get the
+        frequencies (or e-values) of their features, and the facts a sentence about how many of them may be false.
     intervals : WeightTable, default=None
         As :func:`smaller.inference.debiased` returns it: the weights get intervals and p-values.
+    posterior : PosteriorSample, default=None
+        Of this model, as :func:`smaller.inference.sample_posterior` returns it: the weights get intervals and
+        probabilities of their signs, those of weight 0 too.
+    sets : CredibleSetsClassifier or CredibleSetsRegressor, default=None
+        Fitted on the inputs of the model: sets of similar features of which one matters.
     threshold : tuple of a class and a probability, default=None
         For classifiers: the measures are also given where this class is decided if its probability is at least this.
     date : str, default=None
@@ -77,6 +83,11 @@ def facts(
     found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), not with_path, **asked)
     weights = kept(inner, X, names, labels)
     add_columns(weights, names, selection, intervals)
+    if posterior is not None:
+        check_posterior(posterior, inner)
+        columns = [str(name) for name in inner.basis_.names(names)]
+        add_posterior_columns(weights, columns, labels, posterior)
+        found["posterior"] = posterior_facts(posterior, columns, labels)
     data = {"source": source, "samples": len(y), "inputs": int(X.shape[1]), "sparse": bool(sparse.issparse(X))}
     told = found.pop("told")
     gathered = {
@@ -87,6 +98,7 @@ def facts(
         "model": _model(model, inner, training),
         "kept": weights,
         **({} if selection is None else {"selection": selection_facts(selection, X, names)}),
+        **({} if sets is None else {"sets": sets_facts(sets, names)}),
         "path": path_facts(path, inner, X, y, names, labels, found["data"]["training_sample"])
         if with_path
         else {"reason": "The path was not requested."},

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..design import as_design
+from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
 
 LISTED = 60  # weights shown
@@ -15,7 +16,7 @@ LISTED = 60  # weights shown
 
 def kept(inner, X, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
     """The weights that are not 0, the greatest (per standard deviation) first."""
-    coef = np.atleast_2d(inner.coef_.toarray() if sparse.issparse(inner.coef_) else inner.coef_)
+    coef = coef_of(inner)
     vectors = what_is_kept(inner) == "vectors"
     columns = np.asarray(inner.basis_.names(names), dtype=object)
     unit = np.ones(coef.shape[1]) if vectors else deviations(inner, X)

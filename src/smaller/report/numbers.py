@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from ..tuning.ranking import coverage, density_losses, exact_interval, mean_and_deviation
 
 LEVELS = np.linspace(0.01, 0.99, 99)  # of intervals
-POINTS = 2_000  # samples in the charts
+POINTS = 1_500  # samples in the charts
 STEPS = 200  # points of the curve of the samples with the smallest deviations
 
 

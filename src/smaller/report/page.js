@@ -1,7 +1,9 @@
 const read = id => JSON.parse(document.getElementById(id).textContent);
 const facts = read("facts"), specs = read("charts"), views = {};
 const say = (id, text) => { const place = document.getElementById(id); if (place) place.textContent = text; };
-const percent = x => Number.isFinite(x) ? (100 * x).toFixed(1) + " %" : "none";
+const percent = x => Number.isFinite(x) ? (100 * x).toFixed(1) + "\u00a0%" : "none";
+// Long names are cut in the middle: names of one table often begin alike.
+const short = text => text.length > 40 ? text.slice(0, 16) + "…" + text.slice(-22) : text;
 const figures = x => Number(Number(x).toPrecision(4)).toString().replace("-", "−");
 
 // Colours of the charts in dark mode, in the place of those of light mode.
@@ -22,7 +24,7 @@ function strength() {
   if (!slider) return;
   const at = Number(slider.value), names = facts.path.names[at], kept = facts.path.kept[at];
   say("strength-lam", facts.path.lams[at].toPrecision(3)); say("strength-kept", kept);
-  say("strength-names", names.join(", ") + (kept > names.length ? ", …" : ""));
+  say("strength-names", names.map(short).join(", ") + (kept > names.length ? ", …" : ""));
   mark("path", {lam: facts.path.lams[at]});
 }
 

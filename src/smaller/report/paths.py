@@ -9,8 +9,10 @@ import numpy as np
 from ..tuning.path import Path
 from ..tuning.ranking import what_is_kept
 from ..tuning.training_path import ON_PATH, strength_of, training_path, with_model
+from .certificate import blend_of
 from .kept import deviations, label_of
 
+NAMES, LETTERS = 40, 600  # columns kept that are named at each strength, and the letters that this may take
 CURVES = 8  # columns drawn, one colour each
 PATH_SIZE = 4_000_000  # entries of X up to which the path is computed by default
 
@@ -43,6 +45,12 @@ NOT_KEPT = (
 )
 
 
+RELAXED = (
+    "The path is that of the L1 fits. The weights of the model differ from it: they are {blend}, "
+    "of the columns kept at its strength."
+)
+
+
 def _reason(inner) -> str:
     """Why a model has no path; empty where it has one."""
     if what_is_kept(inner) == "vectors":
@@ -69,10 +77,18 @@ def _drawn(found: Path, inner, X, names: np.ndarray, labels: list[str]) -> dict[
     lam = strength_of(inner)
     return {
         "of": "SMLR" if labels else "LaplaceRegressor",
+        "note": RELAXED.format(blend=blend_of(inner)) if blend_of(inner) else "",
         "lams": found.lams.tolist(),
         "kept": found.n_kept.tolist(),
         "curves": curves,
-        "names": [[str(columns[j]) for j in np.unique(coef.nonzero()[1])[:40]] for coef in found.sparse_coefs],
+        "names": [_first_names(columns[np.unique(coef.nonzero()[1])]) for coef in found.sparse_coefs],
         "lam": lam,
         "at": int(np.flatnonzero(found.lams == lam)[0]),
     }
+
+
+def _first_names(columns: np.ndarray) -> list[str]:
+    """The names of the first columns, as many as the page has room for."""
+    names = [str(name) for name in columns[:NAMES]]
+    return [name for name, length in zip(names, np.cumsum([len(name) for name in names]), strict=True)
+            if length <= LETTERS]  # fmt: skip

@@ -9,13 +9,13 @@ function row() {
   const meaning = classes ? ` What is above 0 speaks for ${why.towards}, what is below 0 for ${why.against}.` : "";
   say("row-says", `Row ${why.row}: ${said} ${sure}${truth}.${meaning}`);
   const start = facts.rows.kernel ? "the intercept" : "a row of means";
-  const parts = why.names.map((name, i) => [name, figures(why.values[i]), why.added[i]]);
+  const parts = why.columns.map((j, i) => [facts.rows.names[j], figures(why.values[i]), why.added[i]]);
   if (why.others) parts.push([`${why.others} others`, "", why.rest]);
   parts.push([start, "", why.base], ["sum", "", why.score]);
-  const most = Math.max(...parts.slice(0, -2).map(part => Math.abs(part[2]))) || 1;
+  const most = Math.max(...parts.map(part => Math.abs(part[2]))) || 1;
   document.getElementById("row-parts").replaceChildren(...parts.map(([name, value, added]) => {
     const line = document.createElement("tr"), head = document.createElement("th"), bar = document.createElement("td");
-    head.scope = "row"; head.textContent = name; line.append(head);
+    head.scope = "row"; head.textContent = short(name); if (short(name) !== name) head.title = name; line.append(head);
     for (const text of [value, (added > 0 ? "+" : "") + figures(added)]) {
       const cell = document.createElement("td"); cell.textContent = text; line.append(cell);
     }

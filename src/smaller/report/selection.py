@@ -8,9 +8,11 @@ import numpy as np
 
 from ..errors import SameRowsWarning, warn
 from ..inference import Knockoffs, StabilitySelection, WeightTable
-from ..inference.same_rows import share_seen
+from ..inference.same_rows import share_used
+from ..models.selector import input_names
 
 LISTED = 30  # features shown, the most frequent first
+CONTRASTS = 4  # whose intervals are shown
 SEEN = (
     "{share:.0%} of these samples were used to select the features: the errors on this page look better than errors on "
     "new samples."
@@ -19,10 +21,11 @@ SEEN = (
 
 def selection_facts(selection, X, names: np.ndarray) -> dict[str, Any]:
     """What a fitted selector says: the plain sentence, its assumptions, and the number that each feature reached."""
-    share = share_seen(selection.row_marks_, X) if X.shape[1] == selection.n_features_in_ else 0.0
+    share = share_used(selection, X)
     if share > 0:
         warn(SEEN.format(share=share), SameRowsWarning)
     word, values = _reached(selection)
+    names = names if len(names) == len(values) else input_names(selection)
     chosen = set(selection.support_.tolist())
     order = np.argsort(-np.nan_to_num(values, nan=-1.0), kind="stable")
     listed = [j for j in order if values[j] > 0 or j in chosen][: max(LISTED, len(chosen))]
@@ -43,14 +46,19 @@ def _reached(selection) -> tuple[str, np.ndarray]:
     return "e-value", selection.e_values_
 
 
-def _check(selection, names: np.ndarray) -> None:
+def _of_model(selection, names: np.ndarray) -> tuple[str, np.ndarray]:
+    """As :func:`_reached`, for the features of a model fitted on all features, or on those selected."""
     if not isinstance(selection, (StabilitySelection, Knockoffs)) or not hasattr(selection, "support_"):
         raise ValueError(f"selection must be a fitted StabilitySelection or Knockoffs; got {type(selection).__name__}.")
-    if len(_reached(selection)[1]) != len(names):
+    word, values = _reached(selection)
+    if len(names) == len(values):
+        return word, values
+    if len(names) != len(selection.support_):
         raise ValueError(
-            f"selection has {len(_reached(selection)[1])} features, but the model has {len(names)}; fit both on the "
-            "same columns."
+            f"selection has {len(values)} features and selected {len(selection.support_)}, but the model has "
+            f"{len(names)}; fit the model on the same columns, or on those selected."
         )
+    return word, values[selection.support_]
 
 
 def add_columns(kept: dict[str, Any], names: np.ndarray, selection, intervals: WeightTable | None) -> None:
@@ -62,8 +70,7 @@ def add_columns(kept: dict[str, Any], names: np.ndarray, selection, intervals: W
             "basis='linear'."
         )
     if selection is not None:
-        _check(selection, names)
-        word, values = _reached(selection)
+        word, values = _of_model(selection, names)
         kept["columns"].append({"key": word, "title": word})
         for row in kept["weights"]:
             row[word] = _number(values[place[row["name"]]])
@@ -72,21 +79,28 @@ def add_columns(kept: dict[str, Any], names: np.ndarray, selection, intervals: W
 
 
 def _add_intervals(kept: dict[str, Any], place: dict[str, int], table: WeightTable) -> None:
-    """Intervals of a binary or numeric weight, in units of the data, and the p-values of all features (Holm)."""
+    """Intervals of every contrast, in units of the data, and the p-values of all features (Holm)."""
     if len(table.names) != len(place):
         raise ValueError(
             f"intervals has {len(table.names)} features, but the model has {len(place)}; compute both on the same "
             "columns."
         )
-    lower, upper = (None, None) if len(table.contrasts) > 1 else (table.lower, table.upper)
+    shown = [] if table.lower is None else table.contrasts[:CONTRASTS]
+    keys = ["interval", *(f"interval {number}" for number in range(2, len(shown) + 1))][: len(shown)]
     for row in kept["weights"]:
         j = place[row["name"]]
         row["p_holm"], row["interval"] = _number(table.p_holm[j]), None
-        if lower is not None and upper is not None and not np.isnan(lower[0, j]):
-            row["interval"] = [float(lower[0, j]), float(upper[0, j])]
-    if lower is not None:
-        kept["columns"].append({"key": "interval", "title": f"{table.level:.0%} interval, per unit"})
+        for at, key in enumerate(keys):
+            row[key] = _interval(table, at, j)
+    for key, contrast in zip(keys, shown, strict=True):
+        of = "" if contrast == "target" else f" of {contrast}"
+        kept["columns"].append({"key": key, "title": f"{table.level:.0%} interval{of}, per unit"})
     kept["columns"].append({"key": "p_holm", "title": "p-value (Holm)"})
+
+
+def _interval(table: Any, contrast: int, j: int) -> list[float] | None:
+    ends = float(table.lower[contrast, j]), float(table.upper[contrast, j])
+    return None if np.isnan(ends[0]) else list(ends)
 
 
 def _number(value: float) -> float | None:

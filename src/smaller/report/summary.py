@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..errors import Status
 from ..tuning.ranking import CLASSIFICATION
 
 FEW = 100  # rows below which the interval of the error is wide
 RARE = 0.2  # share below which a class is rare
 MISCALIBRATED = 0.05
+JUMP = Status.JUMP.name.lower()  # the fit is at the optimum of its strength, and there is nothing to do
 
 
 def summary(facts: dict[str, Any]) -> dict[str, list[str]]:
@@ -19,7 +21,7 @@ def summary(facts: dict[str, Any]) -> dict[str, list[str]]:
     says, watch = (_classes if facts["task"] == CLASSIFICATION else _numbers)(facts)
     if facts["data"]["training_sample"]:
         watch.insert(0, "These are the rows that the model was fitted on. On new rows it is wrong more often.")
-    if facts["certificate"]["ended"]:
+    if facts["certificate"]["ended"] and facts["certificate"]["status"] != JUMP:
         watch.append(f"The fit is not exact: {facts['certificate']['ended']}.")
     if not facts["kept"]["number"]:
         watch.append("No column was found useful: every row gets the same prediction.")

@@ -10,11 +10,7 @@ from ..objective.posterior import Posterior
 from .l1 import bound, componentwise, newton
 from .l1.start import begin
 from .l1.warm_path import null_point, solve_path
-from .solution import Solution, Step, Trail
-from .type1.reweighted import Spread, reweighted, spread
-from .type1.ridge_start import Ridge, Start, stretched
-from .type1.scaled_lasso import em, screened_noise, universal_strength
-from .type1.scalings import scalings
+from .solution import Solution, Trail
 
 # Each with the iterations it may take by default, as it counts them.
 SOLVERS: dict[str, tuple[Callable[..., Solution], int]] = {
@@ -42,23 +38,4 @@ def solver_for(objective: Posterior, name: str) -> tuple[Callable[..., Solution]
     return IN_PASSES[name]
 
 
-__all__ = [
-    "SOLVERS",
-    "Ridge",
-    "Solution",
-    "Spread",
-    "Start",
-    "Step",
-    "Trail",
-    "begin",
-    "em",
-    "null_point",
-    "reweighted",
-    "scalings",
-    "screened_noise",
-    "solve_path",
-    "solver_for",
-    "spread",
-    "stretched",
-    "universal_strength",
-]
+__all__ = ["SOLVERS", "Solution", "Trail", "begin", "null_point", "solve_path", "solver_for"]

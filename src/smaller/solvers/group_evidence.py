@@ -54,7 +54,7 @@ def group_evidence(objective: Posterior, W: np.ndarray, F: np.ndarray, lam: floa
 
 
 def _basis(objective: Posterior) -> np.ndarray:
-    """Orthonormal rows that span the weights of a row of W that the likelihood can tell apart."""
+    """Orthonormal rows that span the directions of a row of W that change the likelihood."""
     symmetric = isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference
     return helmert(objective.k) if symmetric else np.eye(objective.k)
 

@@ -41,7 +41,7 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """The solutions of a path: numbers in arrays, weights sparse, one below the other; each as it is asked for.
+    """The solutions of a path: numbers in arrays, sparse weights one below the other; iteration makes each solution.
 
     Attributes
     ----------

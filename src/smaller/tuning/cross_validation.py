@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-from inspect import signature
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain
-from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import log_softmax
-from sklearn.metrics import check_scoring
 
-from .._sklearn import Interval, StrOptions
-from ..design import as_design, host
-from ..models.base import COUNT, NON_NEGATIVE, Given, problem_of, without
+from ..models.base import NON_NEGATIVE, Given, without
 from ..models.folds import GivenRows, class_folds
-from ..models.multinomial import SMLR, SparseMultinomialModel
-from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
-from ..models.targets import centred_offset, split
+from ..models.multinomial import SparseMultinomialModel
+from ..models.strength_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
+from ..models.targets import split
 from ..objective.problem import Problem
 from ..objective.sample import Sample
+from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
 from ..solvers import Solution, Trail
 from .path import Path, collected, grid_of, trail_of
+from .relaxed import SHARES, Refits
+from .scored_folds import ScoredFold
 
 
+@dataclass(eq=False, repr=False)
 class SMLRCV(SparseMultinomialModel):
     """SMLR with the strength of its prior chosen by cross-validation along a warm-started path.
+
+    With ``relax=True`` the shrinkage is chosen too, as in the relaxed lasso (Meinshausen 2007): the scores are
+    ``lasso_share_`` (one of 1, 0.75, 0.5, 0.25 and 0) times those of the L1 fit, and for the rest those of
+    :func:`refit`, the same columns fitted without a penalty.
 
     Parameters
     ----------
@@ -38,30 +41,46 @@ class SMLRCV(SparseMultinomialModel):
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an integer is stratified folds, fewer where the smallest class has fewer samples.
     rule : {"min", "1se"}, default="min"
-        The best mean score, or the strongest prior within one standard error of it.
+        The best mean score, or the strongest prior within one standard error of it; where ``l2`` or the share of the
+        L1 fit are chosen too, the best of these at that strength.
     scoring : str or callable, default=None
         Any scikit-learn scorer; None is the log-loss.
     n_jobs : int, default=None
         Folds fitted side by side.
-    basis, parametrization, l2, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter
+    l2 : float or array-like, default=0.0
+        As in :class:`SMLR`; of several, cross-validation chooses one together with the strength.
+    basis, parametrization, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter
         As in :class:`SMLR`.
     groups, l1_share, group_factor
         Of columns, as in :class:`SMLR`.
+    relax : bool, default=False
+        Whether to choose ``lasso_share_`` too. From the first strength on at which the columns of some fold have no
+        refit (they separate the classes, or are too many), the L1 fit is the only candidate.
 
     Attributes
     ----------
     lam_ : float
         The strength chosen.
+    l2_ : float
+        The ridge term chosen.
+    lasso_share_ : float
+        The share of the L1 fit in the weights, 1 without ``relax``.
     lams_ : ndarray of shape (L,)
     scores_ : ndarray of shape (n_folds, L)
-        Greater is better; the log-loss is negated.
+        At ``l2_`` and ``lasso_share_``. Greater is better; the log-loss is negated.
+    all_scores_ : ndarray of shape (n_folds, n_l2, n_shares, L)
+        With several ``l2`` (sorted), or ``relax`` (shares in decreasing order): those of all candidates. One without a
+        refit has the scores of the L1 fit.
     lam_min_, lam_1se_ : float
         The strengths that both rules choose.
     path_ : Path
-        The path on the full data at all of ``lams_``; ``path_.at(lam)`` has the weights at a strength. The model is its
-        point at ``lam_``.
-    coef_, intercept_, classes_, support_, dual_gap_, violation_, objective_, ...
+        The path on the full data at all of ``lams_`` and ``l2_``, of L1 fits; ``path_.at(lam)`` has the weights at a
+        strength. For ``lasso_share_=1`` the model is its point at ``lam_``.
+    coef_, intercept_, classes_, support_, ...
         As in :class:`SMLR`, at ``lam_``.
+    objective_, dual_gap_, violation_ : float
+        As in :class:`SMLR`, of the L1 fit; with ``lasso_share_`` below 1 gap and violation are the greater ones of the
+        L1 fit and the refit.
 
     Examples
     --------
@@ -72,60 +91,49 @@ class SMLRCV(SparseMultinomialModel):
     13 of 30 inputs kept
     """
 
+    lams: Any = 100
+    _: KW_ONLY
+    eps: float | None = None
+    cv: Any = 5
+    rule: str = "min"
+    scoring: Any = None
+    n_jobs: int | None = None
+    basis: Any = "linear"
+    parametrization: str = "symmetric"
+    l2: Any = 0.0
+    penalty_factor: Any = None
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = False
+    tol: float = 1e-6
+    max_iter: int | None = None
+    groups: Any = None
+    l1_share: float = 0.0
+    group_factor: Any = None
+    relax: bool = False
+
     _parameter_constraints: ClassVar[dict] = {
         **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
-        "lams": [COUNT, "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
-        "rule": [StrOptions({"min", "1se"})],
+        **CHOICE,
         "scoring": [str, callable, None],
-        "n_jobs": [Integral, None],
-        "l2": [NON_NEGATIVE],
+        "l2": [NON_NEGATIVE, "array-like"],
+        "relax": ["boolean"],
     }
 
-    def __init__(
-        self,
-        lams=100,
-        *,
-        eps=None,
-        cv=5,
-        rule="min",
-        scoring=None,
-        n_jobs=None,
-        basis="linear",
-        parametrization="symmetric",
-        l2=0.0,
-        penalty_factor=None,
-        class_weight=None,
-        fit_intercept=True,
-        standardize=False,
-        tol=1e-6,
-        max_iter=None,
-        groups=None,
-        l1_share=0.0,
-        group_factor=None,
-    ):
-        self.lams = lams
-        self.eps = eps
-        self.cv = cv
-        self.rule = rule
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.basis = basis
-        self.parametrization = parametrization
-        self.l2 = l2
-        self.penalty_factor = penalty_factor
-        self.class_weight = class_weight
-        self.fit_intercept = fit_intercept
-        self.standardize = standardize
-        self.tol = tol
-        self.max_iter = max_iter
-        self.groups = groups
-        self.l1_share = l1_share
-        self.group_factor = group_factor
-
     def _strengths(self) -> tuple[float, float]:
-        return 1.0, self.l2
+        return 1.0, float(self._ridges()[0])
+
+    def _ridges(self) -> np.ndarray:
+        """The candidates of l2 in increasing order."""
+        try:
+            found = np.atleast_1d(np.asarray(self.l2, dtype=np.float64))
+        except (TypeError, ValueError):
+            found = np.empty(0)
+        if found.ndim != 1 or not len(found) or not (np.isfinite(found) & (found >= 0)).all():
+            raise ValueError(
+                f"l2 must be a number that is not negative, or a list of such numbers to choose from; got {self.l2!r}."
+            )
+        return np.unique(found)
 
     def fit(self, X, y, sample_weight=None, offset=None, groups=None):
         """Fit the model at the strength that cross-validation chooses.
@@ -156,7 +164,13 @@ class SMLRCV(SparseMultinomialModel):
                 "its strengths on rows kept aside, or give SMLRCV a sample (its folds can run on a cluster: "
                 "joblib.parallel_config(backend='dask'))."
             )
+        self._ridges()
         sample = super()._check(given)
+        if self.relax and hasattr(sample.basis, "center_index_"):
+            raise ValueError(
+                "relax=True is for columns; relevance vectors of a kernel, fitted without a penalty, overfit. Leave "
+                "relax out, or take basis='linear' or 'quadratic'."
+            )
         labelled = self.groups is not None and not isinstance(self.groups, str)
         name = "penalty_factor" if self.penalty_factor is not None else "labels of groups" if labelled else None
         if name is not None and hasattr(sample.basis, "center_index_"):
@@ -167,19 +181,42 @@ class SMLRCV(SparseMultinomialModel):
         return sample
 
     def _solve(self, problem: Problem) -> Solution:
-        """The end of the path at the strength with the best score."""
+        """The end of the path at the candidate with the best score."""
         grid = grid_of(problem, self.lams, self.eps)
         data = GivenRows(self, problem.sample)
         splits = class_folds(self.cv, data.X, data.y, data.weight, problem.sample.given.groups)
-        values, missed = zip(*in_folds(_Fold(self, data, grid), splits, self.n_jobs), strict=True)
-        scores = cross_validated_scores(list(values))
-        best = choose_strength(scores, self.rule)
-        trail = trail_of(problem, grid[: best + 1], self.tol, self.max_iter)
+        values, missed = zip(*in_folds(ScoredFold(self, data, grid), splits, self.n_jobs), strict=True)
+        scores, trail, refit, at = self._chosen(problem, grid, _comparable(values))
+        ridge, share, best = at
+        posed = self._at(problem, ridge)
         told = {
-            "lam": float(grid[best]), "path": self._whole_path(problem, grid, best, trail), "lams": grid,
-            "scores": scores, "parts": [*trail.missed(), *chain.from_iterable(missed)],
+            "lam": float(grid[best]), "l2": float(self._ridges()[ridge]), "share": self._shares[share],
+            "path": self._whole_path(posed, grid, best, trail), "lams": grid, "scores": scores, "at": at,
+            "refit": refit, "parts": [*trail.missed(), *chain.from_iterable(missed)],
         }  # fmt: skip
         return trail.last._replace(extra={**trail.last.extra, **told})
+
+    @property
+    def _shares(self) -> tuple[float, ...]:
+        return SHARES if self.relax else SHARES[:1]
+
+    def _at(self, problem: Problem, ridge: int) -> Problem:
+        """The problem with one of the ridge terms."""
+        return problem.with_prior(problem.prior.with_ridge(float(self._ridges()[ridge])))
+
+    def _chosen(self, problem: Problem, grid: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, Trail, Any, tuple]:
+        """Scores, the path to the strength chosen, the refit there, and the positions of l2, share and strength.
+
+        Where the columns kept on the full data have no refit, the choice is made again without it.
+        """
+        while True:
+            ridge, share, best = _position(scores, self.rule)
+            posed = self._at(problem, ridge)
+            trail = trail_of(posed, grid[: best + 1], self.tol, self.max_iter)
+            refit = None if share == 0 else Refits(posed, self.tol, self.max_iter).of(trail.last)
+            if share == 0 or refit is not None:
+                return scores, trail, refit, (ridge, share, best)
+            scores[:, ridge, 1:, best:] = scores[:, ridge, :1, best:]
 
     def _whole_path(self, problem: Problem, grid: np.ndarray, best: int, trail: Trail) -> Path:
         """The path to the strength chosen, and on to the smallest strength."""
@@ -190,110 +227,44 @@ class SMLRCV(SparseMultinomialModel):
         return found.followed_by(collected(problem, rest, trail_of(problem, rest, self.tol, self.max_iter)))
 
     def _adopt(self, problem: Problem, solution: Solution):
-        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
+        prior = problem.prior.with_ridge(solution.extra["l2"]).with_strength(solution.extra["lam"])
+        return super()._adopt(problem.with_prior(prior), solution)
+
+    def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
+        """Those of the L1 fit and of its refit, blended."""
+        coef, intercept, solution = super()._coefficients(problem, solution)
+        refit, share = solution.extra["refit"], solution.extra["share"]
+        if refit is None:
+            return coef, intercept, solution
+        free = problem.objective.with_prior(ElasticNet(0.0))
+        other, other_intercept = split(refit.weights, free, len(problem.sample.classes))
+        gap, violation = max(solution.gap, refit.gap), max(solution.violation, refit.violation)
+        blend = share * coef + (1 - share) * other, share * intercept + (1 - share) * other_intercept
+        return *blend, solution._replace(gap=gap, violation=violation)
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)
-        self.path_, self.lams_, self.scores_ = (solution.extra[name] for name in ("path", "lams", "scores"))
-        self.lam_min_, self.lam_1se_ = (
-            float(self.lams_[choose_strength(self.scores_, rule)]) for rule in ("min", "1se")
-        )
+        told, scores = solution.extra, solution.extra["scores"]
+        self.path_, self.lams_, self.l2_, self.lasso_share_ = (told[name] for name in ("path", "lams", "l2", "share"))
+        self.scores_ = scores[:, told["at"][0], told["at"][1]]
+        self.__dict__.pop("all_scores_", None)
+        if scores.shape[1:3] != (1, 1):
+            self.all_scores_ = scores
+        self.lam_min_, self.lam_1se_ = (float(self.lams_[_position(scores, rule)[-1]]) for rule in ("min", "1se"))
 
 
-class _FoldModel(SMLR):
-    """SMLR as a scorer sees it in a fold: with the offset of the rows left out."""
-
-    held_out_offset: np.ndarray | None = None
-
-    def decision_function(self, X, offset=None) -> np.ndarray:
-        # Scorers of scikit-learn need NumPy arrays.
-        return host(super().decision_function(X, self.held_out_offset if offset is None else offset))
-
-
-class _Fold:
-    """Fits the path on one part of the data and scores every strength on the other."""
-
-    def __init__(self, model: SMLRCV, data: GivenRows, grid: np.ndarray):
-        self.model, self.data, self.grid, self.classes = model, data, grid, data.classes
-
-    def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
-        """The scores, and how those fits ended that did not reach their certificate."""
-        train = self.data.weighted(train)
-        part = self._single_model(train)
-        problem = problem_of(part, *self.data.part(train)[:4])
-        score = self._score_by(part, problem, self.data.part(test, train))
-        trail = trail_of(problem, self.grid, self.model.tol, self.model.max_iter)
-        values = [score(lam, solution) for lam, solution in zip(self.grid, trail, strict=True)]
-        return np.array(values), trail.missed()
-
-    def _single_model(self, train: np.ndarray) -> _FoldModel:
-        """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
-        shared = SMLR._get_param_names()
-        part = _FoldModel(**{k: v for k, v in self.model.get_params(deep=False).items() if k in shared})
-        present = np.isin(self.classes, self.data.y[train])
-        if present.all():
-            return part
-        if isinstance(part.class_weight, dict):
-            names = set(self.classes[present].tolist())
-            part.class_weight = {label: w for label, w in part.class_weight.items() if label in names}
-        if np.ndim(part.penalty_factor) == 2:
-            part.penalty_factor = self._factors_of(np.asarray(part.penalty_factor), present)
-        return part
-
-    def _factors_of(self, factor: np.ndarray, present: np.ndarray) -> np.ndarray:
-        if len(factor) != len(self.classes):
-            raise ValueError(
-                "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean "
-                "nothing; use stratified folds."
-            )
-        factor = factor[present]
-        # Two classes share one column: a weight goes to the cheaper of them.
-        return factor.min(axis=0, keepdims=True) if len(factor) == 2 else factor
-
-    def _score_by(self, part: _FoldModel, problem: Problem, rows: Given):
-        """A function of a solution: its score on the rows left out."""
-        X, y, weight, offset, *_ = rows
-        if weight is not None and not np.any(weight):
-            raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
-        if self.model.scoring is None:
-            return _LogLikelihood(problem, X, y, weight, offset)
-        scorer = check_scoring(part, scoring=self.model.scoring)
-        weighted = "sample_weight" in signature(getattr(scorer, "_score_func", scorer)).parameters
-        keywords = {"sample_weight": weight} if weighted and weight is not None else {}
-
-        part.held_out_offset = offset
-
-        def score(lam: float, solution: Solution) -> float:
-            part.lam = lam
-            weighed = problem.objective.with_prior(problem.prior.with_strength(lam))
-            part.classes_, part.basis_ = problem.sample.classes, problem.sample.basis
-            part.coef_, part.intercept_ = split(solution.weights, weighed, len(part.classes_))
-            part.support_ = np.flatnonzero(part.coef_.any(axis=0))
-            return scorer(part, X, y, **keywords)
-
-        return score
+def _comparable(folds: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Scores (n_folds, n_l2, n_shares, L); a candidate without a refit in some fold has those of share = 1 in all."""
+    scores = np.array(folds)
+    missing = np.isnan(scores).any(axis=0)
+    missing[:, 0] = False
+    for fold in scores:
+        fold[missing] = np.broadcast_to(fold[:, :1], fold.shape)[missing]
+    return cross_validated_scores(list(scores))
 
 
-class _LogLikelihood:
-    """Mean log-likelihood of held-out rows; a class that the training part does not have gets the smallest number."""
-
-    def __init__(self, problem: Problem, X, y, weight, offset):
-        sample, classes = problem.sample, problem.sample.classes
-        self.weight = np.ones(len(y)) if weight is None else weight
-        self.design = as_design(sample.basis.transform(X), sample.design.intercept)
-        self.k, self.reference = sample.k, problem.likelihood.reference
-        self.offset = centred_offset(offset, len(classes), sample.k)
-        position = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        self.known = classes[position] == y
-        self.position = position
-
-    def __call__(self, lam: float, solution: Solution) -> float:
-        F = host(self.design.scores(solution.weights))
-        F = F if self.offset is None else F + self.offset
-        if self.k == 1:
-            F = np.column_stack([np.zeros(len(F)), F])
-        elif self.reference:
-            F = np.column_stack([F, np.zeros(len(F))])
-        own = np.take_along_axis(log_softmax(F, axis=1), self.position[:, None], axis=1)[:, 0]
-        own = np.where(self.known, own, np.log(np.finfo(float).tiny))
-        return float(np.average(own, weights=self.weight))
+def _position(scores: np.ndarray, rule: str) -> tuple[int, int, int]:
+    """The positions of l2, share and strength that a rule chooses."""
+    folds, _, shares, strengths = scores.shape
+    candidate, best = choose_candidate(scores.reshape(folds, -1, strengths), rule)
+    return *divmod(candidate, shares), best

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from .._sklearn import Interval, StrOptions
 from ..design import as_design, host
 from ..models.adaptive import LaplaceRegressor, solve_laplace
-from ..models.base import COUNT, Given, problem_of, without
+from ..models.base import Given, problem_of, without
 from ..models.folds import GivenRows
-from ..models.strength_choice import choose_strength, cross_validated_scores, in_folds
+from ..models.strength_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..solvers import Solution
@@ -67,11 +66,7 @@ class LaplaceRegressorCV(LaplaceRegressor):
 
     _parameter_constraints: ClassVar[dict] = {
         **without(LaplaceRegressor._parameter_constraints, "lam"),
-        "lams": [COUNT, "array-like"],
-        "eps": [Interval(Real, 0, 1, closed="neither"), None],
-        "cv": ["cv_object"],
-        "rule": [StrOptions({"min", "1se"})],
-        "n_jobs": [Integral, None],
+        **CHOICE,
     }
 
     def __init__(
@@ -170,9 +165,9 @@ class _Fold:
         shared = LaplaceRegressor._get_param_names()
         settings: dict[str, Any] = {k: v for k, v in self.model.get_params(deep=False).items() if k in shared}
         problem = problem_of(LaplaceRegressor(1.0, **settings), *self.data.part(train)[:4])
-        X, y, weight, offset, *_ = self.data.part(test, train)
-        if weight is not None and not np.any(weight):
-            raise ValueError("A fold of cv has only rows of weight 0 to be scored on; give it rows of positive weight.")
+        rows = self.data.part(test, train)
+        refuse_unweighted(rows)
+        X, y, weight, offset, *_ = rows
         design = as_design(problem.sample.basis.transform(X), problem.sample.design.intercept)
         known = np.asarray(y, dtype=np.float64) - (0.0 if offset is None else np.reshape(offset, len(y)))
         scores = [

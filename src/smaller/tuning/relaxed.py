@@ -5,13 +5,17 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..design import host
 from ..errors import Status, choose
 from ..models.multinomial import SMLR, SparseMultinomialModel
+from ..models.targets import coef_of
+from ..objective.problem import Problem
+from ..priors import ElasticNet
+from ..solvers import Solution, solver_for
 
+SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the L1 fit in a relaxed one, glmnet's gamma
 EXCLUDED = 1e30  # a penalty factor that no gradient exceeds
 SHARED = ("basis", "parametrization", "class_weight", "fit_intercept", "standardize", "tol", "max_iter")
 
@@ -64,8 +68,7 @@ def refit(model, X, y, support="union", *, sample_weight=None, offset=None) -> S
             f"{kept} columns were kept for {n} samples of {m} classes: without a penalty there must be fewer than "
             f"{n / m:.0f}. Take a model with a stronger prior."
         )
-    coef = host(model.coef_)
-    coef = coef.toarray() if sparse.issparse(coef) else np.asarray(coef)
+    coef = coef_of(model)
     free = coef != 0 if support == "class" else np.broadcast_to(coef.any(axis=0), coef.shape)
     factor = np.where(free, 0.0, EXCLUDED)
     settings = {name: getattr(model, name) for name in SHARED}
@@ -79,3 +82,61 @@ def refit(model, X, y, support="union", *, sample_weight=None, offset=None) -> S
             "because they separate the classes; take a model with a stronger prior, or keep its penalty."
         )
     return again
+
+
+def weights_on_path(model) -> tuple[np.ndarray, np.ndarray]:
+    """``coef_`` and ``intercept_``; of a relaxed model those of its L1 fit, to which its path and objective belong."""
+    if getattr(model, "lasso_share_", 1.0) < 1.0:
+        point = model.path_.at(model.lam_)
+        return point.coef, point.intercept
+    return coef_of(model), np.asarray(host(model.intercept_))
+
+
+def ridge_of(model) -> float:
+    """The strength of a model's ridge term, fitted or given; 0 for a model without one."""
+    given = getattr(model, "l2_", getattr(model, "l2", 0.0))
+    if np.ndim(given):
+        raise ValueError(f"One ridge term is needed here, and the model is to choose among several; got l2={given!r}.")
+    return float(given)
+
+
+class Refits:
+    """Fits without a penalty of the columns that the solutions of a path keep; None from the first without an optimum.
+
+    There is none where the columns separate the classes, or where there are too many of them: more columns, as weaker
+    priors keep, have none either.
+    """
+
+    def __init__(self, problem: Problem, tol: float, max_iter: int | None):
+        sample = problem.sample
+        self.problem, self.tol, self.max_iter = problem, tol, max_iter
+        self.most = np.count_nonzero(sample.weight) / len(sample.classes)
+        self.kept: np.ndarray = np.zeros(sample.design.d, dtype=bool)
+        self.found: Solution | None = None
+        self.ended = False
+
+    def of(self, solution: Solution) -> Solution | None:
+        """The refit of the columns that a solution keeps; those of the solution before are not fitted again."""
+        kept = np.asarray(solution.weights[: len(self.kept)].any(axis=1))
+        if self.ended:
+            return None
+        if not kept.any():
+            return solution
+        if self.found is None or (kept != self.kept).any():
+            self.kept, self.found = kept, self._fitted(kept, solution)
+            self.ended = self.found is None
+        return self.found
+
+    def _fitted(self, kept: np.ndarray, solution: Solution) -> Solution | None:
+        if np.count_nonzero(kept) >= self.most:
+            return None
+        free = ElasticNet(1.0, 0.0, np.where(kept, 0.0, np.inf), self.problem.prior.scale)
+        objective = self.problem.objective.with_prior(free)
+        solver, iterations = solver_for(objective, "newton")
+        found = solver(objective, solution.weights, self.tol, self.max_iter or iterations)
+        return found if found.status is Status.CONVERGED else None
+
+
+def blended(solution: Solution, refit: Solution, share: float) -> Solution:
+    """A solution with weights between those of an L1 fit (share = 1) and of its refit (0)."""
+    return solution._replace(weights=share * solution.weights + (1 - share) * refit.weights)

@@ -7,7 +7,6 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from ..design import host
 from ..errors import Status
 from ..models.adaptive import LaplaceRegressor, solve_laplace
 from ..models.base import problem_of, warn_if_unconverged
@@ -19,6 +18,7 @@ from ..objective.sample import Sample
 from ..solvers import Solution
 from .cross_validation import SMLRCV
 from .path import Path, path
+from .relaxed import ridge_of, weights_on_path
 
 PATH_MODELS = (SMLR, SMLRCV, SBMLR, LaplaceRegressor)  # each is a point of a regularisation path
 ON_PATH = ", ".join(cls.__name__ for cls in PATH_MODELS)
@@ -130,14 +130,15 @@ def path_of(model, X, y, lams=50, *, eps=None, tol=1e-4, sample_weight=None) -> 
     settings, wanted = model.get_params(deep=False), ["basis", "standardize", "fit_intercept", "class_weight"]
     if isinstance(model, PATH_MODELS):
         wanted += ["parametrization", "l2", "penalty_factor", "groups", "l1_share", "group_factor", "noise"]
+    settings["l2"] = ridge_of(model)
     shared = {key: settings[key] for key in wanted if key in settings and key in on_path._get_param_names()}
     return follow(X, y, lams, eps=eps, tol=tol, sample_weight=sample_weight, **shared)
 
 
 def with_model(found: Path, model) -> Path:
-    """The path with the model's own solution as the point at its strength."""
-    lam, coef = strength_of(model), host(model.coef_)
-    coef = sparse.csr_array(coef if sparse.issparse(coef) else np.atleast_2d(coef))
+    """The path with the model's own solution, of a relaxed model its L1 fit, as the point at its strength."""
+    lam, (coef, intercept) = strength_of(model), weights_on_path(model)
+    coef = sparse.csr_array(np.atleast_2d(coef))
     rows, d = found.intercepts.shape[1], found.weights.shape[1]
     if coef.shape != (rows, d):
         raise ValueError(
@@ -153,7 +154,7 @@ def with_model(found: Path, model) -> Path:
     return Path(
         lams=points(found.lams, lam),
         weights=sparse.csr_array(sparse.vstack([weights[i] for i in order])),
-        intercepts=points(found.intercepts, host(model.intercept_)),
+        intercepts=points(found.intercepts, intercept),
         objectives=points(found.objectives, model.objective_),
         dual_gaps=points(found.dual_gaps, model.dual_gap_),
         violations=points(found.violations, model.violation_),

@@ -1,1 +1,1 @@
-"""Solvers of the convex problem: a smooth loss, an L1 penalty and perhaps a ridge."""
+"""Solvers of the convex problem: a smooth loss and an L1 penalty, with or without a ridge."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ def minimise(
     )  # fmt: skip
     by_columns = design.stored is not None
     run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    described = objective.samples, objective.penalty_arrays, rule, _core.Point(W=W, F=F, G=G, known=known), lams
+    described = objective.samples, _penalty(objective), rule, _core.Point(W=W, F=F, G=G, known=known), lams
     ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
     status, iterations, *work, rows, counts = ends.T
@@ -61,8 +62,21 @@ def minimise(
     return found if not objective.free[: design.d].any() else _without_maximum(objective, found)
 
 
+def _penalty(objective: Posterior) -> Any:
+    """L1, ridge and groups as the compiled solver takes them."""
+    leaders, blocks = objective.leaders, objective.blocks
+    groups = None if blocks is None else _core.Groups(
+        start=blocks.starts.astype(np.int64), column=blocks.order.astype(np.int64), of=blocks.labels,
+        tau=blocks.tau, unit=np.ascontiguousarray(blocks.unit, dtype=np.float64),
+    )  # fmt: skip
+    return _core.Penalty(
+        l1=objective.l1, l2=objective.l2 if objective.ridged else None, scale=objective.scale,
+        leads=None if leaders is None else leaders.view(np.uint8), groups=groups,
+    )  # fmt: skip
+
+
 def _without_maximum(objective: Posterior, found: Trail) -> Trail:
-    """The same trail; where free columns separate the classes the status says so: the likelihood has no maximum."""
+    """The same trail, with the status SEPARABLE where free columns separate the classes: there is no maximum."""
     gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
     for i, solution in enumerate(found):
         F = solution.scores if solution.scores is not None else objective.scores(solution.weights)

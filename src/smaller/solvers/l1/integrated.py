@@ -38,7 +38,7 @@ LOST = 1e-290  # the mean curvature of a row below which numbers lose their digi
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 # Ends of an L1 fit after which other strengths do no better: rounding, separated classes, too many passes.
 HOPELESS = (Status.STALLED, Status.SEPARABLE, Status.MAX_ITER)
-FARTHEST = 230.0  # of log(lam) in one step: weights that ask for a hundred powers of ten more are rounding
+FARTHEST = 230.0  # of log(lam) in one step: a strength a hundred powers of ten away comes of rounding errors
 JUMP_WIDTH = 1e-6  # interval of log(lam) within which a change of sign counts as a jump
 
 
@@ -82,7 +82,7 @@ def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
 
 
 class Visit(NamedTuple):
-    """One L1 fit of the search: its strength, the accuracy asked for, and log(N / S) - log(lam) of its weights."""
+    """One L1 fit of the search: its strength, its tolerance, and log(N / S) - log(lam) of its weights."""
 
     lam: float
     accuracy: float

@@ -233,7 +233,7 @@ class _Run:
         return self.attempt(w, b)
 
     def attempt(self, w: np.ndarray, b: float, lenient: bool = False) -> bool:
-        """Move, and stay only where the objective is lower, or as low as rounding can tell with less violation.
+        """Move, and stay only where the objective is lower, or the same up to rounding with a smaller violation.
 
         With `lenient`, as in EM, the violation may rise while the objective stays level.
         """

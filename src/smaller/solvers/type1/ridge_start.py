@@ -18,7 +18,7 @@ from ...objective.mixture import MixturePosterior
 # and when as many degrees of freedom are left for the noise as there are columns.
 CONDITION = 1e10
 STRENGTHS = np.geomspace(1e-10, 1e4, 57)
-LARGEST_STRETCH = 10.0  # of a start whose scores separate the classes, and which the likelihood would stretch for ever
+LARGEST_STRETCH = 10.0  # of a start: where its scores separate the classes, the likelihood grows with every stretch
 
 
 class Start(NamedTuple):

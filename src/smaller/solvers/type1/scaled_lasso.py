@@ -24,10 +24,10 @@ from .reweighted import revived, reweighted
 from .ridge_start import Ridge, Start
 
 ROUNDS = 200
-LEAST = 1e-8  # of the target's variance: the lasso is hard to solve below, and interpolates
-FARTHER = np.log(10.0)  # a noise far below the one sought is one at which rounding leaves no certificate
+LEAST = 1e-8  # of the target's variance: below, the lasso interpolates and is hard to solve
+FARTHER = np.log(10.0)  # of log noise in one step: far below the optimum, rounding leaves no certificate
 REVIVALS, FINEST = 100, 1e-13
-SPENT = 0.75  # a noise that still halves when so large a share of the degrees of freedom is spent will not stop at all
+SPENT = 0.75  # a noise that still halves when this share of the degrees of freedom is spent goes to 0
 
 
 def laplace(
@@ -141,7 +141,7 @@ def _secant(moves: list[tuple[float, float]]) -> float:
         before, earlier = moves[-2]
         rate = 1.0 + (move - earlier) / (at - before)  # how much of a change of the noise survives a round
         if rate > 0:
-            longer = move * rate / max(1.0 - rate, 0.01)  # a noise that falls at one rate has no end but 0
+            longer = move * rate / max(1.0 - rate, 0.01)  # a noise that falls at a constant rate goes to 0
             return at + move + float(np.clip(longer, -FARTHER, FARTHER))
     return at + move
 

@@ -22,8 +22,8 @@ import numpy as np
 from ...objective.evidence import Evidence
 from ...priors import is_laplace
 from ..solution import Step
-from ..type2.fixed_point import ZERO, UnitProblem
 from ..type2.sequential import FLOOR
+from ..type2.unit_problem import ZERO, UnitProblem
 from .reweighting import ridge
 
 EXACT = 1e-16  # mean square of the residual, relative to that of the targets, below which a lasso interpolates

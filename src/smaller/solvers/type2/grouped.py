@@ -51,7 +51,7 @@ class GroupedEvidence:
         return np.repeat(self.begin[groups] - np.cumsum(size) + size, size) + np.arange(size.sum())
 
     def gram(self, columns: np.ndarray) -> np.ndarray:
-        """Products of some columns with each other; those of columns asked for before are remembered."""
+        """Products of some columns with each other; products that were computed before are kept."""
         new = columns[self._place[columns] < 0]
         if len(new):
             known = self._known
@@ -130,7 +130,7 @@ class GroupFit:
         return problem.totals(z), problem.totals((Q**2).sum(axis=1))
 
     def fit(self) -> Fit:
-        """The same model as other searches tell theirs: columns in order, with their covariance."""
+        """The same model as a Fit, as other searches return it: columns in order, with their covariance."""
         evidence = self.problem.evidence
         if not len(self.columns):
             return evidence.empty(self.noise)

@@ -14,8 +14,8 @@ from scipy.optimize import linprog
 
 from ...design import as_design
 from ...likelihoods import Gaussian
-from ...objective.columns import Columns
 from ...objective.posterior import Posterior
+from ...objective.weighted_columns import Columns
 from ...priors import Laplace
 from ..l1.integrated import representative
 from ..l1.newton import newton

@@ -72,7 +72,7 @@ def fast(evidence: Evidence, noise: float | None, tol: float, max_iter: int, oth
 def in_own_unit(
     evidence: Evidence, noise: float | None, search: Callable[[Evidence, float | None], Solution]
 ) -> Solution:
-    """What a search finds on targets in a unit of about their size, told in the units of the data.
+    """The solution of a search on targets in a unit of about their size, in the units of the data.
 
     The unit is a power of two, so that nothing is rounded. Targets that do not vary leave nothing to search for.
     """

@@ -11,8 +11,9 @@ import numpy as np
 
 from ...objective.evidence import Evidence
 from ...priors import Jeffreys
-from .fixed_point import RULES, State, UnitProblem, lassoed
+from .fixed_point import RULES
 from .sequential import Start
+from .unit_problem import State, UnitProblem, lassoed
 
 WORK = 10**8  # products of a sample, a sample and a column: more than these take seconds
 STEPS = 30  # of a rule, from equal variances; many more lead to poorer maxima as often as to better ones

@@ -130,7 +130,7 @@ def _parts(evidence: Evidence, paired: bool) -> list[np.ndarray]:
     of weight 2 counts exactly like the same sample given twice.
     """
     problem = GroupedEvidence(evidence)
-    told = problem.push(problem.pull(evidence.Z))  # tells samples of equal targets apart
+    told = problem.push(problem.pull(evidence.Z))  # differs between samples of equal targets
     facts = np.hstack([evidence.Z, told])
     facts /= np.abs(facts).max(axis=0).clip(np.finfo(float).tiny)
     if paired:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -11,62 +12,6 @@ from .class_measures import average_precision, balanced_error, roc_area
 
 BINS = 10  # of the calibration error
 LEAST = np.finfo(float).tiny
-
-
-class Classes:
-    """A target of classes: folds with all of them, predictions that are probabilities (n, m)."""
-
-    loss = "log-loss"
-    nothing = "class frequencies"
-    formats = {
-        "error": "{:.1%}",
-        "balanced error": "{:.1%}",
-        "AUC": "{:.3f}",
-        "average precision": "{:.3f}",
-        "log-loss": "{:.3f}",
-        "calibration error": "{:.3f}",
-    }
-    # What models may be compared by: functions of probabilities and codes, of which less is better.
-    losses_by_name = {
-        "log-loss": lambda P, codes: float(log_losses(P, codes).mean()),
-        "error": lambda P, codes: float((P.argmax(axis=1) != codes).mean()),
-        "balanced-error": lambda P, codes: balanced_error(codes, P.argmax(axis=1), P.shape[1])[0],
-        "auc": lambda P, codes: 1.0 - mean_over_classes(roc_area, P, codes),
-        "average-precision": lambda P, codes: 1.0 - mean_over_classes(average_precision, P, codes),
-    }
-
-    def __init__(self, y: np.ndarray):
-        self.classes, self.target, self.counts = np.unique(y, return_inverse=True, return_counts=True)
-
-    def splits(self, folds: int) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Stratified folds, no more than the rarest class has samples."""
-        fewest = int(self.counts.min())
-        if min(folds, fewest) < 2:
-            rare = self.classes[self.counts.argmin()]
-            raise ValueError(f"Class {rare} has only {fewest} sample, and cross-validation needs two of each class.")
-        plan = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=0)
-        return list(plan.split(np.zeros(len(self.target)), self.target))
-
-    def predict(self, model, X) -> np.ndarray:
-        """Probabilities of all classes."""
-        P = np.zeros((X.shape[0], len(self.classes)))
-        P[:, model.classes_] = model.predict_proba(X)
-        return P
-
-    def losses(self, P: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        """-log of the probability of the truth."""
-        return log_losses(P, codes)
-
-    def figures(self, P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
-        """The columns of the printed table."""
-        return {
-            "error": float((P.argmax(axis=1) != codes).mean()),
-            "balanced error": balanced_error(codes, P.argmax(axis=1), P.shape[1])[0],
-            "AUC": mean_over_classes(roc_area, P, codes),
-            "average precision": mean_over_classes(average_precision, P, codes),
-            "log-loss": float(self.losses(P, codes).mean()),
-            "calibration error": calibration_error(P, codes),
-        }
 
 
 def log_losses(P: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -102,3 +47,52 @@ def calibration(P: np.ndarray, codes: np.ndarray, bins: int = BINS) -> list[dict
         for row in rows
         if row.any()
     ]
+
+
+# The columns of the printed table: functions of probabilities and codes, and their formats.
+MEASURES: dict[str, tuple[Callable[[np.ndarray, np.ndarray], float], str]] = {
+    "error": (lambda P, codes: float((P.argmax(axis=1) != codes).mean()), "{:.1%}"),
+    "balanced error": (lambda P, codes: balanced_error(codes, P.argmax(axis=1), P.shape[1])[0], "{:.1%}"),
+    "AUC": (partial(mean_over_classes, roc_area), "{:.3f}"),
+    "average precision": (partial(mean_over_classes, average_precision), "{:.3f}"),
+    "log-loss": (lambda P, codes: float(log_losses(P, codes).mean()), "{:.3f}"),
+    "calibration error": (calibration_error, "{:.3f}"),
+}
+
+
+class Classes:
+    """A target of classes: folds with all of them, predictions that are probabilities (n, m)."""
+
+    loss = "log-loss"
+    nothing = "class frequencies"
+    formats = {name: form for name, (_, form) in MEASURES.items()}
+    # What models may be compared by, of which less is better.
+    losses_by_name = {
+        "log-loss": MEASURES["log-loss"][0],
+        "error": MEASURES["error"][0],
+        "balanced-error": MEASURES["balanced error"][0],
+        "auc": lambda P, codes: 1.0 - mean_over_classes(roc_area, P, codes),
+        "average-precision": lambda P, codes: 1.0 - mean_over_classes(average_precision, P, codes),
+    }
+
+    def __init__(self, y: np.ndarray):
+        self.classes, self.target, self.counts = np.unique(y, return_inverse=True, return_counts=True)
+
+    def splits(self, folds: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Stratified folds, no more than the rarest class has samples."""
+        fewest = int(self.counts.min())
+        if min(folds, fewest) < 2:
+            rare = self.classes[self.counts.argmin()]
+            raise ValueError(f"Class {rare} has only {fewest} sample, and cross-validation needs two of each class.")
+        plan = StratifiedKFold(min(folds, fewest), shuffle=True, random_state=0)
+        return list(plan.split(np.zeros(len(self.target)), self.target))
+
+    def predict(self, model, X) -> np.ndarray:
+        """Probabilities of all classes."""
+        P = np.zeros((X.shape[0], len(self.classes)))
+        P[:, model.classes_] = model.predict_proba(X)
+        return P
+
+    def figures(self, P: np.ndarray, codes: np.ndarray) -> dict[str, float]:
+        """The columns of the printed table."""
+        return {name: measure(P, codes) for name, (measure, _) in MEASURES.items()}

@@ -53,10 +53,6 @@ class Numbers:
         """Means and standard deviations."""
         return np.column_stack(mean_and_deviation(model, X))
 
-    def losses(self, predicted: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """-log of the predictive density of the truth, in nats."""
-        return density_losses(y, *predicted.T)
-
     def figures(self, predicted: np.ndarray, y: np.ndarray) -> dict[str, float]:
         """The columns of the printed table."""
         mean, deviation = predicted.T
@@ -65,7 +61,7 @@ class Numbers:
         return {
             "RMSE": square**0.5,
             "R²": 1.0 - square / spread if spread > 0 else np.nan,
-            "log density loss": float(self.losses(predicted, y).mean()),
+            "log density loss": self.losses_by_name["log-density"](predicted, y),
             "90 % intervals hold": coverage(y, mean, deviation, LEVEL) if np.isfinite(deviation).all() else np.nan,
         }
 

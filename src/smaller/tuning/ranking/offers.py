@@ -1,4 +1,4 @@
-"""The models that can be asked for by name, and which of them suit a table."""
+"""The models that can be chosen by name, and which of them suit a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEAVY = 2_000_000  # entries of a table up to which the slower models are tried 
 
 
 class Settings(NamedTuple):
-    """What a user may say about a model."""
+    """Settings of a model that a user may choose."""
 
     lam: float | None = None
     basis: str = "linear"
@@ -45,7 +45,7 @@ SCORERS = {
 
 
 class Offer(NamedTuple):
-    """A model that can be asked for by name."""
+    """A model that can be chosen by name."""
 
     build: Callable[[Settings], Any]
     about: str

@@ -100,7 +100,7 @@ class SetsDisplay(Display):
         check_is_fitted(model)
         if not hasattr(model, "sets_"):
             raise ValueError(f"{type(model).__name__} has no sets; give a fitted CredibleSetsRegressor or classifier.")
-        names = input_names(model, None if names is None else np.asarray(names, dtype=object))
+        names = input_names(model, names)
         found = model.inclusion_, model.sets_, model.purity_, model.set_probability_
         return cls(*found, list(names)).plot(ax)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..models.selector import input_names
+from ..models.targets import coef_of
 from .display import COLOURS, GREY, Display
-from .paths import deviations_of
+from .weight_paths import deviations_of
 
 NAMED = 12  # features with their names
 ROW = 0.055  # height of a row of names above the points, in the units of the shares
@@ -72,8 +70,7 @@ class FrequencyDisplay(Display):
         if not hasattr(selector, "frequencies_"):
             raise ValueError(f"{type(selector).__name__} has no frequencies; give a fitted StabilitySelection.")
         check_is_fitted(model)
-        coef: Any = model.coef_
-        coef = np.atleast_2d(coef.toarray() if sparse.issparse(coef) else coef)
+        coef = coef_of(model)
         if coef.shape[1] != len(selector.frequencies_):
             raise ValueError(
                 f"The model has {coef.shape[1]} weights for {len(selector.frequencies_)} features of the selector; fit "
@@ -82,7 +79,7 @@ class FrequencyDisplay(Display):
         sizes, unit = np.sqrt((coef**2).sum(axis=0)), "unit"
         if X is not None:
             sizes, unit = sizes * deviations_of(X), "standard deviation"
-        names = input_names(selector, None if names is None else np.asarray(names, dtype=object))
+        names = input_names(selector, names)
         known = float(selector.threshold_), float(selector.expected_false_)
         return cls(selector.frequencies_, sizes, list(names), *known, unit).plot(ax)
 

@@ -148,4 +148,5 @@ class Design:
 
     def storage(self, columns: np.ndarray) -> tuple[tuple[Any, ...], np.ndarray]:
         """The arrays of these columns for a compiled kernel, and the position of each in them; columns may repeat."""
-        raise NotImplementedError
+        packed, where = np.unique(columns, return_inverse=True)
+        return (np.asfortranarray(self.take(packed)),), where

@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..design import as_design
 from ..models.selector import input_names
+from ..tuning.cross_validation import SMLRCV
 from ..tuning.path import Path, path
 from ..tuning.ranking import Score
+from ..tuning.relaxed import ridge_of
 from ..tuning.training_path import path_of, strength_of
 from .display import COLOURS, GREY, Display
 
@@ -74,7 +76,7 @@ class PathDisplay(Display):
             raise ValueError(
                 "A path has as many curves as there are columns, too many for a kernel; use a linear basis."
             )
-        names = input_names(estimator, None if names is None else np.asarray(names, dtype=object))
+        names = input_names(estimator, names)
         columns = np.asarray(estimator.basis_.names(names), dtype=object)
         if X is None or y is None:
             return cls.from_path(_kept_path(estimator), names=columns, chosen=strength_of(estimator), ax=ax)
@@ -172,7 +174,7 @@ class SparsityDisplay(Display):
     def from_estimator(cls, estimator, X, y, *, ax=None) -> SparsityDisplay:
         """The scores of a fitted :class:`SMLRCV` against the number of columns kept at each of its strengths."""
         check_is_fitted(estimator)
-        if not hasattr(estimator, "scores_") or not hasattr(estimator, "lams_"):
+        if not isinstance(estimator, SMLRCV):
             name = type(estimator).__name__
             raise ValueError(f"{name} has not tried several strengths; give a fitted SMLRCV, or use from_scores.")
         wanted = (
@@ -180,6 +182,7 @@ class SparsityDisplay(Display):
             *("groups", "l1_share", "group_factor"),
         )
         shared = {name: getattr(estimator, name) for name in wanted}
+        shared["l2"] = ridge_of(estimator)
         kept = path(X, y, estimator.lams_, tol=1e-4, **shared).n_kept
         scores = estimator.scores_
         error = scores.std(axis=0, ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.zeros(scores.shape[1])

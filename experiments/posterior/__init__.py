@@ -1,0 +1,1 @@
+"""Probabilities averaged over the posterior, beside those at the mode."""

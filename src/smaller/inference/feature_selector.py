@@ -1,0 +1,48 @@
+"""What the selectors of features share: their face for scikit-learn, and work that is done in parallel."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.parallel import Parallel
+from sklearn.utils.validation import check_is_fitted
+
+from ..progress import tell
+
+
+class FeatureSelector(SelectorMixin, BaseEstimator):
+    """Selectors of features: what they say of themselves, and the mask of the features that were selected."""
+
+    _takes_sparse = False
+    support_: np.ndarray
+    n_features_in_: int
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.sparse = self._takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+
+def in_parallel(work: Iterable, n_jobs: int | None, told: str, *ignored: type[Warning]) -> list[Any]:
+    """Results of delayed calls in their order, the number done told as {done} in a sentence; some warnings ignored."""
+    found: list[Any] = []
+    with warnings.catch_warnings():
+        for category in ignored:
+            warnings.simplefilter("ignore", category)
+        for result in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(work):
+            found.append(result)
+            tell(told.format(done=len(found)))
+    return found
