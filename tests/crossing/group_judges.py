@@ -125,9 +125,16 @@ def _dual_norm(z, a, tau):
 def _conjugate(z, a, q, tau):
     """sup_w z.w - a |w| - tau ||w|| - q w^2 / 2, through the length r of the best w."""
     u = _soft(z, a)
-    if np.linalg.norm(u) <= tau:
+    over = np.linalg.norm(u) - tau
+    if over <= 0:
         return 0.0
-    most = (np.linalg.norm(u) - tau) / q.min()
-    r = brentq(lambda r: np.linalg.norm(u / (q * r + tau)) - 1.0, 0.0, 2 * most, xtol=1e-300, rtol=1e-14)
+    most = over / q.min()
+
+    def missed(r):
+        return np.linalg.norm(u / (q * r + tau)) - 1.0
+
+    if missed(0.0) <= 0 or missed(2 * most) >= 0:  # by rounding: u is as long as tau
+        return float(over**2 / (2 * q.min()))  # which the conjugate never exceeds
+    r = brentq(missed, 0.0, 2 * most, xtol=1e-300, rtol=1e-14)
     w = u * r / (q * r + tau)
     return float(q @ (w * w)) / 2

@@ -242,9 +242,8 @@ class SummedPosterior(Posterior):
         l1, l2, free = self.l1[:d], self.l2[:d], self.free[:d]
         tried = set()
         for must in (~free, ~free & (l2 == 0)) if l2.any() else (~free,):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(must & (G != 0), l1 / np.abs(G), np.inf)
-            tried.add(float(min(1.0, ratio.min(initial=1.0))))
+            over = must & (np.abs(G) > l1)
+            tried.add(float((l1[over] / np.abs(G[over])).min(initial=1.0)))
         return tried
 
     def _dual_at(self, sums: Sums, G: np.ndarray, rho: float, move: np.ndarray | None, eps: float) -> float:
