@@ -26,7 +26,8 @@ from sklearn.preprocessing import StandardScaler
 
 from smaller import RMLR, SMLR, SMLRCV, bounds
 from smaller.basis import Polynomial
-from smaller.bounds import gibbs, training
+from smaller.bounds import gibbs_risk as gibbs
+from smaller.bounds import training
 from smaller.bounds.admission import admit
 from smaller.errors import EmptyModelWarning
 

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -848,3 +849,32 @@ def test_progress_shows_what_a_fit_tells(monkeypatch):
     with terminal.working("Fitting"):
         progress.tell("L1 fit 7 [3 weights]")
     assert "Fitting, L1 fit 7 [3 weights]" in screen.getvalue()
+
+
+def test_a_model_that_fits_its_rows_perfectly_still_says_that_it_was_fitted_on_them(capsys):
+    """Separable classes leave no trace in the residuals; the marks of the training rows tell."""
+    import json
+
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "c"])
+    table["y"] = np.where(table["a"] > 0.2, "high", "low")
+    table[:200].to_csv("train.csv", index=False)
+    table[200:].to_csv("test.csv", index=False)
+    table[150:350].sample(frac=1, random_state=0).to_csv("both.csv", index=False)
+    table[:200].sample(frac=1, random_state=0).to_csv("shuffled.csv", index=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert run(shlex.split("fit train.csv -t y --model rvm --basis rbf -o one.model")) == 0
+    for file, seen in (("train", 1.0), ("shuffled", 1.0), ("test", 0.0), ("both", 0.25)):
+        assert run(shlex.split(f"report one.model {file}.csv -o facts.json")) == 0
+        facts = json.loads(Path("facts.json").read_text())
+        said = " ".join(facts["summary"]["says"] + facts["summary"]["watch"])
+        assert facts["data"]["training_sample"] == (seen == 1.0)
+        assert facts["data"]["seen"] == pytest.approx(seen)
+        assert ("rows that it was fitted on" in said) == (seen == 1.0)
+        assert ("rows that it has not seen" in said) == (seen == 0.0)
+        assert ("About 25 % of these rows" in said) == (seen == 0.25)
+    capsys.readouterr()
+    assert run(shlex.split("bound one.model test.csv")) == 0
+    assert run(shlex.split("bound one.model both.csv")) == 1
+    assert "was fitted on rows of both.csv" in " ".join(capsys.readouterr().err.split())

@@ -293,7 +293,7 @@ def finite(model, row, data, given):
         if not (np.isfinite(wide).all() and (wide >= std * (1 - 1e-6)).all()):
             return ["outside='widen' narrows an interval, or one is not finite"]
     elif outside != "ignore":  # no sample that was fitted is far from all of these
-        kept = _kept_rows(data)
+        kept = data.X.iloc[data.kept] if hasattr(data.X, "iloc") else _kept_rows(data)
         with warnings.catch_warnings():
             warnings.simplefilter("error", OutsideWarning)
             model.predict(kept, return_std=True, outside=outside)

@@ -65,7 +65,7 @@ def _show(fitted: models.Fitted, x, number: int, means: np.ndarray) -> None:
         for j, value, added in zip(why["columns"], why["values"], why["added"], strict=True)
     ]
     rows += [[f"{why['others']} others", "", f"{why['rest']:+.3g}"]] if why["others"] else []
-    start = "the intercept" if hasattr(inner, "relevance_vectors_") else "a row of means"
+    start = "the intercept" if hasattr(inner, "relevance_vectors_") else "all values at their means"
     grid(["", "value", towards], [*rows, [start, "", f"{why['base']:+.3g}"], ["sum", "", f"{why['score']:+.3g}"]])
     say()
 

@@ -16,6 +16,7 @@ from ..data.tables.dates import from_notes
 from ..errors import ModelFileError, choose
 from ..report import mean_columns
 from ..report.paths import worth_a_path
+from ..report.seen import training_marks
 from ..tuning.ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
 from ..tuning.training_path import training_path
 from .terminal import say, working
@@ -83,6 +84,8 @@ def _check(fitted: Fitted) -> None:
     means = fitted.training.get("means")
     if means is not None and np.shape(means) != np.shape(fitted.model.support_):
         raise ValueError("its means do not fit the columns kept")
+    if np.asarray(fitted.training.get("marks", np.zeros(0))).dtype.kind != "f":
+        raise ValueError("its marks of the training rows are no numbers")
     if fitted.classifies and len(np.asarray(fitted.training["priors"], dtype=float)) != len(fitted.model.classes_):
         raise ValueError("its priors do not fit its classes")
 
@@ -138,6 +141,7 @@ def fit_model(table: Table, name: str | None, task: str | None, settings: Settin
         if worth_a_path(model, table.X) and not hasattr(model, "path_"):
             with quiet():
                 model.path_ = training_path(model, table.X, y)
+    training["marks"] = training_marks(fitted.inputs(table.X))
     training["means"] = mean_columns(model, fitted.inputs(table.X))
     if hasattr(model, "sparsify") and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
         model.sparsify()

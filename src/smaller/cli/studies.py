@@ -12,6 +12,7 @@ from .. import bounds
 from ..atomic import replacing
 from ..data.tables.formulas import write_csv
 from ..errors import choose
+from ..report.seen import share_of_training
 from ..tuning.path import path
 from ..tuning.ranking import (
     CLASSIFICATION,
@@ -180,4 +181,9 @@ def show_bound(
             fitted.model, fitted.inputs(table.X), as_classes(table.y), delta=delta,
             **{} if kind == "test-set" else {name: rate for name, rate in declared.items() if rate is not None},
         )  # fmt: skip
+    if kind == "test-set" and share_of_training(dict(fitted.training), fitted.inputs(table.X)) > 0:
+        raise ValueError(
+            f"{model} was fitted on rows of {data}, on which its error is too low; take rows that were held out, or "
+            "(for SMLR) --kind pac-bayes."
+        )
     say(str(found))

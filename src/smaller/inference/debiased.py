@@ -292,7 +292,9 @@ def _tests(rows: Rows, gate: Gate, estimates, n_splits: int, rng, n_jobs) -> tup
     if gate.method == "debiased":
         return estimates.wald(), ""
     found = split_tests(rows._replace(X=standardised_rows(rows)[0][0]), n_splits, rng, n_jobs)
-    note = f" p-values come from {n_splits} splits, which assume that the choosing half finds every true feature."
+    note = (
+        f" p-values come from {n_splits} splits, which assume that the half that selects features finds every true one."
+    )
     if found.failed:
         note += f" On {found.failed} of them the chosen features separate the classes, which counts as p = 1."
     return aggregated(found.p_values), note

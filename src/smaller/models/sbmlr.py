@@ -144,8 +144,7 @@ class SBMLR(SparseMultinomialModel):
 
     def _warn_of_empty(self, objective: Posterior, predicts: str) -> None:
         warn(
-            f"{type(self).__name__} kept no column, so that {predicts}: as weights leave, the strength that the rest "
-            "ask for grew until none was left, which is how data without a relation to the classes end. If there is "
-            "one, other starts (n_init=5) or SMLRCV may find it.",
+            f"{type(self).__name__} kept no column, so that {predicts}. This is the usual end where the columns have "
+            "no relation to the classes. If they have one, other starts (n_init=5) or SMLRCV may find it.",
             EmptyModelWarning,
         )

@@ -29,12 +29,17 @@ CURVES = 12  # classes up to which there are curves over thresholds
 
 
 def class_facts(
-    model, inner, X, y: np.ndarray, priors, brief: bool = False, threshold: tuple[Any, float] | None = None
-) -> dict[str, Any]:
-    """The facts about predicted classes; `threshold` is a class and its least probability, for the measures at it."""
+    model, inner, X, y: np.ndarray, priors, brief: bool = False, *, known: bool = False,
+    threshold: tuple[Any, float] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The facts about predicted classes.
+
+    `known` says that these are the training samples; `threshold` is a class and its least probability, for the measures
+    at it.
+    """
     P = np.asarray(model.predict_proba(X))
     codes = bounds.admission.label_positions(inner, y)
-    seen, test = _test_set(inner, X, y)
+    seen, test = (True, {}) if known else _test_set(inner, X, y)
     seen = seen or classifier_was_fitted_on(inner, X, codes)
     counts = np.bincount(codes, minlength=len(inner.classes_))
     return {

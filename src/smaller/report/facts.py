@@ -21,10 +21,12 @@ from .kept import kept
 from .numbers import number_facts
 from .paths import path_facts
 from .posterior import add_posterior_columns, check_posterior, posterior_facts, sets_facts
+from .seen import share_of_training
 from .selection import add_columns, selection_facts
 from .summary import fingerprint, summary
 
 OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
+MOST = 0.5  # share of rows seen in training above which the errors are those of a training sample
 SEEN = "These are the samples that the model was fitted on: errors on new samples are usually larger."
 
 
@@ -47,7 +49,8 @@ def facts(
         Where the samples come from.
     training : dict, default=None
         Facts about the training, such as ``{"samples": 200}``; ``"priors"`` are its class frequencies, by default
-        those of the samples given.
+        those of the samples given, and ``"marks"``, of :func:`smaller.report.seen.training_marks`, tell whether the
+        samples given are those of the training.
     path : Path, default=None
         The regularisation path of the training samples, as :func:`smaller.training_path` computes it; by default the
         one kept with the model (``path_``), if any.
@@ -78,9 +81,9 @@ def facts(
     names = input_names(inner, names if names is None else np.asarray(names, dtype=object))
     task = CLASSIFICATION if hasattr(inner, "classes_") else REGRESSION
     labels = [str(label) for label in getattr(inner, "classes_", [])]
-    baseline = training.pop("means", None)
+    baseline, share = training.pop("means", None), share_of_training(training, X)
     asked = {"threshold": threshold} if task == CLASSIFICATION else {}
-    found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), not with_path, **asked)
+    found = OF_TASK[task](model, inner, X, y, training.pop("priors", None), not with_path, known=share > MOST, **asked)
     weights = kept(inner, X, names, labels)
     add_columns(weights, names, selection, intervals)
     if posterior is not None:
@@ -94,7 +97,7 @@ def facts(
         "title": f"{type(inner).__name__} on {source or f'{len(y)} samples'}",
         "task": task,
         **found,
-        "data": {**data, **found["data"], "note": SEEN if found["data"]["training_sample"] else ""},
+        "data": {**data, **found["data"], "seen": share, "note": SEEN if found["data"]["training_sample"] else ""},
         "model": _model(model, inner, training),
         "kept": weights,
         **({} if selection is None else {"selection": selection_facts(selection, X, names)}),

@@ -15,8 +15,8 @@ POINTS = 1_500  # samples in the charts
 STEPS = 200  # points of the curve of the samples with the smallest deviations
 
 
-def number_facts(model, inner, X, y: np.ndarray, priors, brief: bool = False) -> dict[str, Any]:
-    """The facts about predicted numbers."""
+def number_facts(model, inner, X, y: np.ndarray, priors, brief: bool = False, *, known: bool = False) -> dict[str, Any]:
+    """The facts about predicted numbers; `known` says that these are the training samples."""
     if np.ndim(inner.intercept_):
         raise ValueError("A report is about one target, and the model has several; fit one model for each.")
     if y.dtype.kind not in "biuf":
@@ -25,7 +25,7 @@ def number_facts(model, inner, X, y: np.ndarray, priors, brief: bool = False) ->
     mean, deviation = mean_and_deviation(model, X)
     if len(mean) != len(y):
         raise ValueError(f"X has {len(mean)} rows but y has {len(y)}; they must describe the same samples.")
-    seen = regressor_was_fitted_on(inner, X, y)
+    seen = known or regressor_was_fitted_on(inner, X, y)
     spread = {"mean": y.mean(), "deviation": y.std(), "least": y.min(), "greatest": y.max()}
     return {
         "data": {"target": {key: float(value) for key, value in spread.items()}, "training_sample": seen},

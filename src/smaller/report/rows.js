@@ -8,7 +8,7 @@ function row() {
   const said = classes ? why.predicted : figures(why.predicted);
   const meaning = classes ? ` What is above 0 speaks for ${why.towards}, what is below 0 for ${why.against}.` : "";
   say("row-says", `Row ${why.row}: ${said} ${sure}${truth}.${meaning}`);
-  const start = facts.rows.kernel ? "the intercept" : "a row of means";
+  const start = facts.rows.kernel ? "the intercept" : "all values at their means";
   const parts = why.columns.map((j, i) => [facts.rows.names[j], figures(why.values[i]), why.added[i]]);
   if (why.others) parts.push([`${why.others} others`, "", why.rest]);
   parts.push([start, "", why.base], ["sum", "", why.score]);

@@ -21,11 +21,20 @@ def summary(facts: dict[str, Any]) -> dict[str, list[str]]:
     says, watch = (_classes if facts["task"] == CLASSIFICATION else _numbers)(facts)
     if facts["data"]["training_sample"]:
         watch.insert(0, "These are the rows that the model was fitted on. On new rows it is wrong more often.")
+    elif facts["data"]["seen"]:
+        share = f"{100 * facts['data']['seen']:.0f} %"
+        watch.insert(0, f"About {share} of these rows are among those that the model was fitted on.")
     if facts["certificate"]["ended"] and facts["certificate"]["status"] != JUMP:
         watch.append(f"The fit is not exact: {facts['certificate']['ended']}.")
     if not facts["kept"]["number"]:
         watch.append("No column was found useful: every row gets the same prediction.")
     return {"says": says, "watch": watch}
+
+
+def _rows(data: dict[str, Any]) -> str:
+    if data["training_sample"]:
+        return "rows that it was fitted on"
+    return "rows" if data["seen"] else "rows that it has not seen"
 
 
 def _from(facts: dict[str, Any]) -> str:
@@ -39,7 +48,7 @@ def _classes(facts: dict[str, Any]) -> tuple[list[str], list[str]]:
     data, quality = facts["data"], facts["quality"]
     n, right, labels = quality["tested"], quality["tested"] - quality["wrong"], data["classes"]
     most = labels[int(np.argmax(data["counts"]))]
-    rows = "rows that it was fitted on" if data["training_sample"] else "rows that it has not seen"
+    rows = _rows(data)
     several = ", ".join(labels[:4]) + (f" or {len(labels) - 4} more" if len(labels) > 4 else "")
     says = [
         f"The model predicts {_target(facts, several)} {_from(facts)}.",
@@ -70,7 +79,7 @@ def _target(facts: dict[str, Any], several: str) -> str:
 
 def _numbers(facts: dict[str, Any]) -> tuple[list[str], list[str]]:
     data, quality = facts["data"], facts["quality"]
-    rows = "rows that it was fitted on" if data["training_sample"] else "rows that it has not seen"
+    rows = _rows(data)
     name = facts["model"]["training"].get("target") or "a number"
     says = [
         f"The model predicts {name} {_from(facts)}.",

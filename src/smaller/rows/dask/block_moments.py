@@ -31,7 +31,10 @@ def find_labels(X, y, weight, offset, task) -> Labels:
     s = as_weight(weight, len(y))
     classes, codes = np.unique(y[s > 0], return_inverse=True)
     if len(classes) > MOST_CLASSES:
-        raise ValueError(f"y has more than {MOST_CLASSES} distinct values in one block; is it a class label?")
+        raise ValueError(
+            f"y has more than {MOST_CLASSES} distinct values in one block, too many for class labels; for "
+            "numbers take a regression model on data in memory."
+        )
     weight = np.bincount(codes, weights=s[s > 0], minlength=len(classes))
     return Labels(classes, weight, np.bincount(codes, minlength=len(classes)), len(y))
 

@@ -72,13 +72,13 @@ RULES: dict[str, Callable[[UnitProblem, State], np.ndarray]] = {
 
 
 def check_prior(prior: Any, algorithm: str) -> None:
-    """Refuse an algorithm that a prior of the variances, f, leaves without its ground; f = 0 suits all."""
+    """Refuse an algorithm that a prior of the variances, f, rules out; f = 0 suits all."""
     if isinstance(prior, Jeffreys) or algorithm in RULES:
         return
     if algorithm == "fast":
         raise ValueError(
-            f"algorithm='fast' needs prior='jeffreys' (f = 0); got {prior!r}. It decides column by column, in closed "
-            "form, whether the evidence alone wants it; with f, take 'em', 'mackay' or 'reweighted-l2'."
+            "algorithm='fast' needs prior='jeffreys', under which the variance of greatest evidence of each column has "
+            f"a closed form; got {prior!r}. Take 'em', 'mackay' or 'reweighted-l2'."
         )
     if not increases(prior):
         raise ValueError(

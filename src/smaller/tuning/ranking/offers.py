@@ -87,7 +87,7 @@ MODELS: dict[str, dict[str, Offer]] = {
             "sparse, nothing to tune: the strength is integrated out",
         ),
         "smlr": Offer(_smlr, "sparse, at a given strength or at one chosen by cross-validation"),
-        "rmlr": Offer(_rmlr, "ridge, not sparse: at a given strength or at the most evident one"),
+        "rmlr": Offer(_rmlr, "ridge, not sparse: at a given strength or at the one of greatest evidence"),
         "rvm": Offer(
             _without_strength("rvm", lambda s: RVMClassifier(s.basis), "smlr"),
             "sparse: every weight has a variance of its own, found by the evidence",
@@ -128,8 +128,8 @@ def model_for(task: str, name: str | None, settings: Settings) -> Any:
     offered = MODELS[task]
     if name in NAMES and name not in offered:
         raise ValueError(
-            f"--model {name} is not for {task}, which this target asks for; {', '.join(offered)} are. If the task is "
-            "another, say --task."
+            f"--model {name} is not for {task}, as which this target was read; take one of {', '.join(offered)}, or "
+            "give --task if the target was read wrongly."
         )
     if name is not None:
         choose("--model", name, offered)
@@ -166,7 +166,9 @@ def target_for(task: str, y: np.ndarray) -> np.ndarray:
     if task == CLASSIFICATION:
         return as_classes(y)
     if y.dtype.kind not in "biuf":
-        raise ValueError(f"The target has text such as {str(y[0])!r}, and {REGRESSION} needs numbers.")
+        raise ValueError(
+            f"The target has text such as {str(y[0])!r}, and {REGRESSION} needs numbers; give --task {CLASSIFICATION}."
+        )
     return y.astype(np.float64)
 
 
