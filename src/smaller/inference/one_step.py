@@ -20,8 +20,8 @@ REPORTED = 50  # progress is told after so many lassos
 
 
 NOTHING_LEFT = (
-    "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give a smaller "
-    "offset."
+    "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give a "
+    "smaller offset."
 )
 
 
