@@ -299,7 +299,7 @@ def test_false_discovery_rate_is_kept_for_four_classes(law):
     """
     rates = {"knockoffs 0.1": [], "knockoffs 0.2": [], "SMLRCV": []}
     known = {"covariance": autoregressive(100), "mean": np.zeros(100)} if law == "known" else {}
-    for seed in range(40):
+    for seed in range(200):
         X, y, true = simulated(400, 100, 20, 4, rho=0.7, seed=seed)
         plain = SMLRCV(lams=20, eps=0.02, cv=3)
         model = Knockoffs(plain, fdr=0.2, n_copies=1, random_state=seed, **known).fit(X, y)

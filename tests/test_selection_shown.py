@@ -170,6 +170,10 @@ def test_command_lists_features_with_their_frequencies(files, capsys):
     ("table", "options", "said"),
     [
         ("numbers.csv", ["--max-false", "0.5"], "at most"),
+        ("classes.csv", ["--selected", "3", "--threshold", "0.7"], "at least 70% of 100 half-samples"),
+        ("classes.csv", ["--selected", "2", "--bound", "worst-case"], "The bound is the worst-case one"),
+        ("classes.csv", ["--threshold", "0.9"], "at least 90% of 100 half-samples"),
+        ("classes.csv", [], "measure its errors, and test its weights, on other rows"),
         ("classes.csv", ["--method", "tests", "--ignore", "patient"], "at least 8 for each: intervals can be trusted"),
         ("numbers.csv", ["--method", "tests", "--ignore", "patient"], "have a weight that is not 0"),
         ("classes.csv", ["--method", "splits", "--ignore", "patient"], "p-values come from 50 splits"),
@@ -189,6 +193,9 @@ def test_command_has_every_method(files, capsys, table, options, said):
         (["--method", "tests", "--group", "patient"], "--group is for --method stability"),
         (["--group", "hospital"], "hospital"),
         (["--max-false", "0"], "max_false"),
+        (["--bound", "sharp"], "--bound must be one of 'worst-case'"),
+        (["--selected", "9", "--threshold", "0.6", "--max-false", "1"], "more than max_false=1"),
+        (["--selected", "99"], "n_selected=99 features cannot be selected from"),
     ],
 )
 def test_command_refuses_with_a_sentence(files, capsys, options, said):
@@ -222,4 +229,28 @@ def test_plot_has_frequencies_against_weights(halves, selector):
         FrequencyDisplay.from_estimator(chosen, model, X)
     with pytest.raises(ValueError, match="The model has 5 weights for 12 features"):
         FrequencyDisplay.from_estimator(selector, SMLR().fit(X.iloc[:, :5], y))
+    pyplot.close("all")
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+def test_plot_has_the_paths_of_the_frequencies(halves, selector):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from smaller.plots import FrequencyPathDisplay
+
+    display = FrequencyPathDisplay.from_estimator(selector)
+    levels, frequencies = selector.frequency_path()
+    assert [line.get_label() for line in display.lines_] == sorted(
+        NAMES[:3], key=lambda name: -frequencies.sum(axis=0)[NAMES.index(name)]
+    )
+    for line in display.lines_:
+        assert np.array_equal(line.get_ydata(), frequencies[:, NAMES.index(line.get_label())])
+    assert display.ax_.get_xlim() == (1.0, levels[-1])
+    assert "false expected" in display.ax_.get_legend().get_texts()[-1].get_text()
+    with pytest.raises(ValueError, match="SMLR has no frequencies; give a fitted StabilitySelection"):
+        FrequencyPathDisplay.from_estimator(SMLR().fit(*halves[:2]))
+    few = StabilitySelection(n_selected=1, n_pairs=2, threshold=1.0, max_false=None, random_state=0).fit(*halves[:2])
+    assert FrequencyPathDisplay.from_estimator(few, levels=[1.0]).frequencies.shape == (1, 12)
     pyplot.close("all")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -23,6 +23,7 @@ from ..inference import (
     WeightTable,
     debiased,
 )
+from ..inference.false_bounds import BOUNDS
 from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
@@ -33,6 +34,10 @@ from .fitting import columns_as_given
 from .terminal import grid, say, working
 
 LISTED = 30  # features shown
+OTHER_ROWS = (
+    "On these rows a model of the features selected looks better than it is: measure its errors, and test its weights, "
+    "on other rows."
+)
 
 Listed = tuple[dict, np.ndarray, list[str]]  # columns of the list, a number for its order, and lines to say
 
@@ -42,7 +47,12 @@ Listed = tuple[dict, np.ndarray, list[str]]  # columns of the list, a number for
 def select_features(
     data: DataFile,
     target: Target = "y",
-    max_false: Annotated[float, typer.Option(help="False features allowed in expectation, for stability.")] = 1.0,
+    max_false: Annotated[
+        float | None, option("False features allowed in expectation, for stability; 1 by default.")
+    ] = None,
+    selected: Annotated[int | None, option("Features selected on each half, for stability.")] = None,
+    threshold: Annotated[float | None, option("Share of the halves that must select a feature, for stability.")] = None,
+    bound: Annotated[str, typer.Option(help=f"For stability: {', '.join(BOUNDS)}.")] = "unimodal",
     method: Annotated[str, typer.Option(help="stability, knockoffs, tests, splits or sets.")] = "stability",
     fdr: Annotated[float, typer.Option(help="Share of false features allowed, for knockoffs.")] = 0.1,
     group: Annotated[str | None, option("A column of labels: rows of one label stay together, for stability.")] = None,
@@ -56,6 +66,7 @@ def select_features(
     """Select features with a bound on how many of them are false."""
     check_task(task)
     choose("--method", method, METHODS)
+    choose("--bound", bound, BOUNDS)
     check_place(output, data)
     if group is not None and method != "stability":
         raise ValueError(f"--group is for --method stability; {method} needs rows that are independent of each other.")
@@ -65,11 +76,33 @@ def select_features(
     task = task or task_of(table.y)
     y = target_for(task, table.y)
     groups = _groups(data, group, table, reading) if group else None
+    numbers = {**_two_of_three(max_false, selected, threshold), "bound": bound}
+    asked = Asked(numbers, fdr, groups, {"random_state": seed, "n_jobs": jobs})
     with working(f"Selecting among {table.X.shape[1]} features"):
-        found = METHODS[method](task, table, y, max_false, fdr, groups, seed, jobs)
+        found = METHODS[method](task, table, y, asked)
     _show(found)
+    say(OTHER_ROWS)
     if output is not None:
         _write(found, output)
+
+
+class Asked(NamedTuple):
+    """What the options ask of the methods."""
+
+    numbers: dict[str, Any]  # of stability selection
+    fdr: float
+    groups: np.ndarray | None
+    draws: dict[str, Any]  # how random draws are made
+
+
+def _two_of_three(max_false: float | None, selected: int | None, threshold: float | None) -> dict[str, Any]:
+    """The numbers of stability selection; where both others are given, every bound is accepted but a given one."""
+    usual = 1.0 if selected is None or threshold is None else None
+    return {
+        "max_false": usual if max_false is None else max_false,
+        "n_selected": selected,
+        "threshold": threshold,
+    }
 
 
 def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np.ndarray:
@@ -93,29 +126,27 @@ def _tested(task: str, y: np.ndarray) -> Any:
     return None if task == CLASSIFICATION or type_of_target(y) == "continuous" else LaplaceRegressor()
 
 
-def _by_stability(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
-    selector = StabilitySelection(_usual(task), max_false=max_false, random_state=seed, n_jobs=jobs)
+def _by_stability(task: str, table: Table, y, asked: Asked) -> Listed:
+    selector = StabilitySelection(_usual(task), **asked.numbers, **asked.draws)
     with models.quiet():
-        return _listed(selector.fit(table.X, y, groups=groups), "frequency", selector.frequencies_, table)
+        return _listed(selector.fit(table.X, y, groups=asked.groups), "frequency", selector.frequencies_, table)
 
 
-def _by_knockoffs(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
-    selector = Knockoffs(_tested(task, y), fdr=fdr, random_state=seed, n_jobs=jobs)
+def _by_knockoffs(task: str, table: Table, y, asked: Asked) -> Listed:
+    selector = Knockoffs(_tested(task, y), fdr=asked.fdr, **asked.draws)
     with models.quiet():
         return _listed(selector.fit(table.X, y), "e-value", selector.e_values_, table)
 
 
-def _by_tests(
-    task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int, p_values: str = "auto"
-) -> Any:
-    found = debiased(_tested(task, y), table.X, y, p_values=p_values, random_state=seed, n_jobs=jobs)
+def _by_tests(task: str, table: Table, y, asked: Asked, p_values: str = "auto") -> Listed:
+    found = debiased(_tested(task, y), table.X, y, p_values=p_values, **asked.draws)
     chosen = np.isin(np.arange(len(found.names)), found.significant())
     columns: dict[str, Any] = {"feature": table.columns.inputs, "p_value": found.p_value, "p_holm": found.p_holm}
     columns |= _interval_columns(found)
     return {**columns, "selected": chosen}, found.p_value, found.sentences()
 
 
-def _by_sets(task: str, table: Table, y, max_false: float, fdr: float, groups, seed: int, jobs: int) -> Any:
+def _by_sets(task: str, table: Table, y, asked: Asked) -> Listed:
     """Credible sets: the number of the set that a feature is in, and its inclusion probability."""
     model = CredibleSetsClassifier() if task == CLASSIFICATION else CredibleSetsRegressor()
     with models.quiet():

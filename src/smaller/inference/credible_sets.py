@@ -22,7 +22,8 @@ from .class_effects import ClassTarget, contrasts, settle_effects
 from .effects import BoundedTarget, Effects, GaussianTarget, ascend
 from .feature_selector import FeatureSelector
 from .feature_sets import feature_sets
-from .standard_columns import StandardColumns
+from .standard_columns import StandardColumns, location_and_scale
+from .words import set_in_words
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SHARE = Interval(Real, 0, 1, closed="neither")
@@ -136,9 +137,6 @@ class CredibleSets(FeatureSelector):
                 EmptyModelWarning,
             )
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "sets_")
-
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
@@ -148,20 +146,12 @@ class CredibleSets(FeatureSelector):
         """The sets in plain words, with names of the features: those given, or those seen in fit."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None) if names is None else names
-        lines = []
-        for features, share, purity in zip(self.sets_, self.set_probability_, self.purity_, strict=True):
-            told = [str(j) if names is None else str(names[j]) for j in features[:8]]
-            more = f", and {len(features) - 8} more" if len(features) > 8 else ""
-            which = f"It is {told[0]}" if len(features) == 1 else f"One of these {len(features)}: {', '.join(told)}"
-            apart = "" if len(features) == 1 else f"; correlated by {purity:.2f} or more"
-            lines.append(f"{which}{more} ({share:.0%}{apart}).")
+        every = zip(self.sets_, self.set_probability_, self.purity_, strict=True)
+        lines = [set_in_words(*each, names) for each in every]
         if not lines:
             return "No set was found. This is not evidence that no feature matters."
-        full = (
-            ""
-            if (self.prior_variance_ == 0).any() or self.prior_variance != "learn"
-            else (f" All {self.n_effects} effects were used: there may be more; raise n_effects.")
-        )
+        all_used = self.prior_variance == "learn" and (self.prior_variance_ != 0).all()
+        full = f" All {self.n_effects} effects were used: there may be more; raise n_effects." if all_used else ""
         return (
             " ".join(lines) + " The percentages are probabilities under the model, given one effect for each set, that "
             f"at least one feature of the set matters; within a set the data cannot tell which.{full}"
@@ -251,7 +241,7 @@ class CredibleSetsRegressor(RegressorMixin, CredibleSets):
 
     def _effects(self, X, Z: StandardColumns, y: np.ndarray, prior: np.ndarray) -> Effects:
         y = column_or_1d(y).astype(np.float64)
-        mean, unit = _location_and_scale(y, Z)
+        mean, unit = location_and_scale(y, Z)
         learn, target = self.prior_variance == "learn", (y - mean) / unit
         variance = 0.2 if learn else float(self.prior_variance) / unit**2
         noise = None if self.noise == "learn" else float(self.noise) / unit**2
@@ -406,12 +396,3 @@ def best_start(run, sparse_weights, Z: StandardColumns, prior: np.ndarray) -> Ef
         return first
     second = run(weights)
     return second if second.bounds[-1] > first.bounds[-1] + 1e-9 * abs(first.bounds[-1]) else first
-
-
-def _location_and_scale(y: np.ndarray, Z: StandardColumns) -> tuple[float, float]:
-    """Weighted mean and standard deviation of the target; 1 where it is constant."""
-    mean = float(Z.weight @ y) / Z.total
-    deviation = float(np.sqrt(Z.weight @ (y - mean) ** 2 / Z.total))
-    if not np.isfinite(deviation):
-        raise ValueError("y has numbers whose squares overflow in float64; divide y by its size.")
-    return mean, deviation if deviation > 1e-13 * abs(mean) else 1.0

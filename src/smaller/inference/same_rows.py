@@ -54,6 +54,7 @@ def warn_of_same_rows(selector, X) -> None:
 
 def remember_kept(selector, X) -> None:
     """Keep marks of the samples reduced to the columns that a selector has just kept, as its ``transform`` gives."""
+    _KEPT.pop(selector, None)  # the order is that of the fits
     if 0 < len(selector.support_) < X.shape[1]:
         _KEPT[selector] = row_marks(X[:, selector.support_])
 
@@ -65,10 +66,14 @@ def share_used(selector, X) -> float:
 
 
 def warn_of_kept_columns(new: np.ndarray, d: int) -> None:
-    """Warn where rows of d columns, known by their marks, are those that a selector of this process reduced to d."""
-    for selector, marks in list(_KEPT.items()):
-        if len(selector.support_) == d:
-            _warn_of(selector, share_seen(marks, new))
+    """Warn where rows of d columns, known by their marks, are those that a selector of this process reduced to d.
+
+    The last selector that kept d columns counts: after selections on other rows these columns are taken to be its own.
+    """
+    of_size = [(selector, marks) for selector, marks in _KEPT.items() if len(selector.support_) == d]
+    if of_size:
+        selector, marks = of_size[-1]
+        _warn_of(selector, share_seen(marks, new))
 
 
 def _warn_of(selector, seen: float) -> None:

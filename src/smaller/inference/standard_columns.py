@@ -49,3 +49,12 @@ class StandardColumns:
         """Weights (d, k) on the columns of X, and the intercepts (k,) that centring leaves."""
         B = B / self.scale[:, None]
         return B, -self.mean @ B
+
+
+def location_and_scale(y: np.ndarray, Z: StandardColumns) -> tuple[float, float]:
+    """Weighted mean and standard deviation of the target; 1 where it is constant."""
+    mean = float(Z.weight @ y) / Z.total
+    deviation = float(np.sqrt(Z.weight @ (y - mean) ** 2 / Z.total))
+    if not np.isfinite(deviation):
+        raise ValueError("y has numbers whose squares overflow in float64; divide y by its size.")
+    return mean, deviation if deviation > 1e-13 * abs(mean) else 1.0

@@ -5,8 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 NOTHING = "An empty list is not evidence that no feature matters."
+NAMED = 8  # features of a credible set that are named
 
 
 def list_of(selected: np.ndarray, p: int, noun: str = "feature") -> str:
     """How a sentence about a list of features begins."""
     return f"Of these {len(selected)} {noun}s (of {p})" if len(selected) != 1 else f"Of this 1 {noun} (of {p})"
+
+
+def set_in_words(features: np.ndarray, share: float, purity: float, names=None) -> str:
+    """One credible set: its features, the probability that one of them matters, and their least correlation."""
+    told = [str(j) if names is None else str(names[j]) for j in features[:NAMED]]
+    if len(features) == 1:
+        return f"It is {told[0]} ({share:.0%})."
+    more = f", and {len(features) - NAMED} more" if len(features) > NAMED else ""
+    return f"One of these {len(features)}: {', '.join(told)}{more} ({share:.0%}; correlated by {purity:.2f} or more)."

@@ -384,7 +384,7 @@ def warn_if_unconverged(model: Estimator, solutions: list[Solution]) -> None:
 def checked_weights(sample_weight, X) -> np.ndarray:
     """Weights of the rows of X, none of them negative and not all 0; 1 where none are given."""
     if sample_weight is not None and not np.asarray(sample_weight).any():
-        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+        raise ValueError("sample_weight is 0 for every sample; at least one weight must not be zero.")
     return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True)
 
 

@@ -6,7 +6,7 @@ A display is made by ``from_estimator``, or from what was computed before (``fro
 """
 
 from .decisions import PriorShiftDisplay, RiskCoverageDisplay
-from .frequencies import FrequencyDisplay
+from .frequencies import FrequencyDisplay, FrequencyPathDisplay
 from .functions import BandDisplay, BoundaryDisplay
 from .intervals import ForestDisplay, SetsDisplay
 from .weight_paths import PathDisplay, SparsityDisplay
@@ -16,6 +16,7 @@ __all__ = [
     "BoundaryDisplay",
     "ForestDisplay",
     "FrequencyDisplay",
+    "FrequencyPathDisplay",
     "PathDisplay",
     "PriorShiftDisplay",
     "RiskCoverageDisplay",

@@ -28,7 +28,7 @@ def fraction_correct(predict: Callable, X: Any, y: Any, sample_weight: Any) -> f
     """The weighted fraction of rows whose label is predicted; only two sums leave a block."""
     right, total = Passes(row_blocks(X, y, sample_weight, None)).total(_count, add, predict)
     if not total > 0:
-        raise ValueError("sample_weight is 0 for every sample; at least one must be positive.")
+        raise ValueError("sample_weight is 0 for every sample; at least one weight must not be zero.")
     return float(right / total)
 
 
