@@ -35,7 +35,7 @@ def as_given(load):
 
 
 def grouped(load, sizes=None):
-    """Standardised columns in groups of columns side by side; without sizes, those of a measure that is given thrice."""
+    """Standardised columns in groups of columns side by side; without sizes, those of a measure given thrice."""
     data = {name: values for name, values in standardised(load).items() if name != "T"}
     groups = np.arange(data["X"].shape[1]) % 10 if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
     return {**data, "group": groups}

@@ -56,7 +56,7 @@ def added_variance(model, X) -> np.ndarray:
     """
     basis, support, noise = model.basis_, model.support_, model.noise_
     centers = basis.centers_
-    S, prior = host(model.covariance_), float(np.max(np.asarray(model.gamma_)[support], initial=0.0))
+    S, prior = host(model.covariance_), float(np.max(host(model.gamma_)[support], initial=0.0))
     Phi = np.asarray(host(basis.transform(centers, support)), dtype=np.float64)
     middle = Phi.mean(axis=0) if model.fit_intercept else 0.0
     Phi = Phi - middle
