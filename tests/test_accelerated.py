@@ -17,6 +17,7 @@ from smaller.design import as_design, host, namespace
 from smaller.likelihoods import Multinomial
 from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet
+from smaller.solvers.l1 import newton as newton_module
 
 pytest.importorskip("array_api_compat", reason="array-api-compat is not installed: pip install 'smaller[gpu]'")
 try:
@@ -90,6 +91,10 @@ MULTINOMIAL = {
     "SMLR, rbf": SMLR(0.3, basis="rbf"),
     "SMLR, quadratic": SMLR(2.0, basis="quadratic"),
     "SMLR, cubic kernel": SMLR(5.0, basis=Kernel("poly", degree=3)),
+    "SMLR, groups": SMLR(3.0, groups="features"),
+    "SMLR, sparse groups, units": SMLR(2.0, groups=np.arange(13) // 3, l1_share=0.3, l2=0.5, standardize=True),
+    "SMLR, groups of a kernel": SMLR(0.5, basis="rbf", groups="features"),
+    "SBMLR, groups": SBMLR(groups="features"),
     "RMLR": RMLR(1.0),
     "RMLR, evidence": RMLR("evidence"),
     "SBMLR": SBMLR(),
@@ -106,7 +111,16 @@ def test_a_tensor_gives_the_model_that_an_array_gives(name, array):
     assert there.dual_gap_ <= 1e-6
 
 
-@pytest.mark.parametrize("name", ["SMLR", "SMLR, rbf", "SBMLR"])
+@pytest.mark.parametrize("name", [name for name in MULTINOMIAL if name.startswith("SMLR") and "group" in name])
+def test_groups_too_large_for_a_hessian_give_that_model(name, array, monkeypatch):
+    monkeypatch.setattr(newton_module, "HESSIAN", 0)
+    X, y = wine()
+    here, there = clone(MULTINOMIAL[name]).fit(X, y), clone(MULTINOMIAL[name]).fit(array(X), array(y))
+    assert there.dual_gap_ <= 1e-6
+    assert_allclose(there.objective_, here.objective_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["SMLR", "SMLR, groups", "SMLR, rbf", "SBMLR"])
 def test_in_float32_it_is_the_same_model_up_to_the_rounding_of_the_data(name, array):
     X, y = wine()
     X = X.astype(np.float32)

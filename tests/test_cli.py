@@ -878,3 +878,72 @@ def test_a_model_that_fits_its_rows_perfectly_still_says_that_it_was_fitted_on_t
     assert run(shlex.split("bound one.model test.csv")) == 0
     assert run(shlex.split("bound one.model both.csv")) == 1
     assert "was fitted on rows of both.csv" in " ".join(capsys.readouterr().err.split())
+
+
+# -- groups of columns
+
+
+def test_groups_of_a_file_enter_together(capsys):
+    Path("parts.csv").write_text("column,part\nsepal length,sepal\nsepal width,sepal\npetal length,petal\n")
+    smaller_command("fit flowers.csv -t species --model smlr --lam 12 --groups parts.csv -o g.model", capsys)[0]
+    model = smaller.load("g.model")
+    assert model.groups.tolist() == ["sepal", "sepal", "petal", "petal width"]  # what is not named is by itself
+    shown = smaller_command("fit flowers.csv -t species --model smlr --lam 12 --groups parts.csv -o g.model", capsys)[0]
+    assert re.search(r"They are in \d of 3 groups: ", shown)
+    smaller_command("report g.model new.csv -o g.html", capsys)[0]
+    assert "of 3 groups of columns have a weight" in Path("g.html").read_text(encoding="utf-8")
+    smaller_command("predict g.model new.csv -o out.csv", capsys)[0]
+    assert "Of 3 features" in smaller_command("select flowers.csv -t species --groups parts.csv", capsys)[0]
+    assert "smlr" in smaller_command("compare flowers.csv -t species --groups parts.csv --folds 2", capsys)[0]
+    assert "enter here" in smaller_command("path flowers.csv -t species --groups parts.csv --strengths 5", capsys)[0]
+
+
+def test_groups_of_features_join_the_codes_of_a_category(capsys):
+    FLOWERS.assign(colour=np.array(["red", "blue", "green"])[np.arange(150) % 3]).to_csv("colours.csv", index=False)
+    smaller_command("fit colours.csv -t species --groups features -o c.model", capsys)[0]
+    assert smaller.load("c.model").groups.tolist()[-1] == "colour"
+    smaller_command("fit flowers.csv -t species --groups features -o f.model", capsys)[0]
+    assert smaller.load("f.model").groups == "features"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("a,b\nsepal length,x\nno such,x\n", "", "does not have: no such"),
+        ("sepal length,x\nsepal length,y\n", "", "into two groups, x and y"),
+        ("sepal length\n", "", "must have two columns"),
+        ("sepal length,x\n", "--model rvm", "--groups is for models that take groups"),
+        ("sepal length,x\n", "--basis quadratic", "--basis linear"),
+    ],
+)
+def test_groups_that_cannot_be_are_refused(text, options, message, capsys):
+    Path("parts.csv").write_text(text)
+    assert message in smaller_command(f"fit flowers.csv -t species --groups parts.csv {options}", capsys, 1)[1]
+
+
+def test_groups_need_a_file_and_a_method_that_takes_them(capsys):
+    assert "there is no file" in smaller_command("fit flowers.csv -t species --groups nowhere.csv", capsys, 1)[1]
+    assert (
+        "--method stability"
+        in smaller_command("select flowers.csv -t species --groups features --method knockoffs", capsys, 1)[1]
+    )
+
+
+def test_rows_far_from_all_training_rows_are_told_widened_or_refused(capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])
+    table["y"] = np.sin(table["a"]) + 0.1 * rng.normal(size=80)
+    table.to_csv("train.csv", index=False)
+    pd.DataFrame({"a": [0.0, 90.0], "b": [0.0, 90.0]}).to_csv("far.csv", index=False)
+    smaller_command("fit train.csv -t y --basis rbf -o one.model", capsys)
+    _, err = smaller_command("predict one.model far.csv -o warned.csv", capsys)
+    assert "1 of 2 samples are far from every training sample" in err
+    smaller_command("predict one.model far.csv --outside widen -o wide.csv", capsys)
+    plain, wide = (pd.read_csv(name)["standard deviation"] for name in ("warned.csv", "wide.csv"))
+    assert wide[1] > 1.5 * plain[1]
+    assert wide[0] < 1.5 * plain[0]
+    _, err = smaller_command("predict one.model far.csv --outside error", capsys, code=1)
+    assert "leave these samples out" in err
+    smaller_command("fit flowers.csv -t species -o two.model", capsys)
+    _, err = smaller_command("predict two.model new.csv --outside widen", capsys, code=1)
+    assert "--outside is for models of numbers" in err

@@ -90,6 +90,11 @@ VARIANTS = {
     "balanced": SMLR(lam=8.0, class_weight="balanced"),
     "class weights": SMLR(lam=8.0, class_weight={"ash": 2.0, "beech": 0.5, "cedar": 1.0}),
     "free columns": SMLR(lam=8.0, penalty_factor=[0, 1, 1, 1, 2, 1, 1, 0]),
+    "groups": SMLR(lam=12.0, groups="features"),
+    "labelled groups": SMLR(lam=8.0, groups=list("aabbbccd"), group_factor={"a": 1, "b": 2, "c": 1, "d": 0}),
+    "sparse groups": SMLR(lam=6.0, groups=list("aabbbccd"), l1_share=0.4, standardize=True),
+    "groups with a ridge": SMLR(lam=8.0, groups=list("aabbbccd"), l1_share=0.2, l2=3.0),
+    "groups without some columns": SMLR(lam=8.0, groups="features", penalty_factor=[0, 1, np.inf, 1, 2, 1, 1, 1]),
     "quadratic": SMLR(lam=20.0, basis="quadratic", standardize=True),
     "ridge": RMLR(lam=3.0),
     "maximum likelihood": RMLR(lam=0.0),
@@ -105,6 +110,22 @@ def test_the_optimum_is_that_in_memory(name, here):
     there = type(model)(**model.get_params()).fit(*lazy(X, y))
     same_optimum(model, there, X, y)
     assert there.n_passes_ <= 20
+
+
+@pytest.mark.parametrize("name", [name for name in VARIANTS if "group" in name])
+def test_groups_too_large_for_a_hessian_reach_that_optimum(name, here, monkeypatch):
+    monkeypatch.setattr(newton_module, "HESSIAN", 4)
+    X, y = data()
+    model = VARIANTS[name]
+    same_optimum(model, type(model)(**model.get_params()).fit(*lazy(X, y)), X, y)
+
+
+def test_the_strength_of_groups_is_that_in_memory(here):
+    X, y = data()
+    model = SBMLR(groups="features")
+    there, at_home = SBMLR(groups="features").fit(*lazy(X, y)), model.fit(X, y)
+    assert (there.lam_, there.evidence_) == pytest.approx((at_home.lam_, at_home.evidence_), rel=1e-4)
+    assert (there.support_ == at_home.support_).all()
 
 
 def test_two_classes_share_a_column(here):

@@ -6,6 +6,7 @@ from scipy import sparse
 
 from smaller import _core
 from smaller._core import reference
+from smaller._core.reference_norms import residuals
 
 FAMILIES = {"symmetric": 0, "reference": 1, "gaussian": 2}
 
@@ -180,6 +181,29 @@ def test_the_minimum_of_a_quadratic_model_with_an_l1_term(compiled, collinear, s
     if not collinear:
         np.testing.assert_allclose(*ends, atol=1e-10)
         assert ((ends[0] == 0) == (ends[1] == 0)).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_minimum_of_a_quadratic_model_with_norms_of_blocks(compiled, share, seed):
+    """Against the optimality conditions, and against the twin; the last three weights are alone."""
+    rng = np.random.default_rng(seed)
+    H, g, w, l1 = curved(rng, 30, False)
+    member = np.append(rng.permutation(27), [27, 28, 29]).astype(np.int64)
+    start, tau = np.array([0, 1, 5, 15, 27, 28, 29, 30]), np.array([1e3, 40.0, 25.0, 150.0, 0.0, 0.0, 0.0])
+    l1, ends = share * l1, []
+    for kernel in (compiled.block_quadratic, reference.block_quadratic):
+        slope, d = g.copy(), np.zeros(30)
+        kernel(H, slope, w, l1, np.ones(30), d, start, member, tau, 1e-12)
+        rounding = 8 * np.finfo(float).eps * (np.abs(g) + np.abs(H) @ np.abs(d)).max()
+        np.testing.assert_allclose(slope, g + H @ d, rtol=0, atol=rounding)
+        ends.append(w + d)
+        for where, t in zip(np.split(member, start[1:-1]), tau, strict=True):
+            part = (w + d)[where][None], -slope[where][None], l1[where][None], np.array([t])
+            assert residuals(*part)[0] <= 1e-8
+    np.testing.assert_allclose(*ends, atol=1e-10)
+    assert ((ends[0] == 0) == (ends[1] == 0)).all()
+    assert (ends[0] == 0).any()
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)

@@ -14,6 +14,7 @@ from smaller.errors import OutsideWarning
 from . import judges
 from .effect_sets import effect_sets
 from .group_judges import GroupedSoftmax
+from .lasso_judge import GroupedLasso
 from .posterior_draws import posterior
 from .samples import at_home
 from .selection import knockoffs, stability
@@ -94,7 +95,7 @@ def _grouped(posed, given, lam, factor, unit):
 def _scored(coef, intercept, problem):
     """Weights and intercepts of the scored classes: all, all but the last, or the second of two."""
     k = len(problem.scored)
-    return _dense(coef)[:k], np.asarray(intercept, dtype=np.float64)[:k]
+    return _dense(coef)[:k], np.asarray(at_home(intercept), dtype=np.float64)[:k]
 
 
 def softmax(model, row, data, given):
@@ -162,7 +163,7 @@ def _probabilities(model, row, data, F, rounding):
     """Predicted probabilities are those of the scores, up to the rounding of large scores and of their terms."""
     if row["layout"] == "dask":  # takes no offset in prediction
         return [] if np.isfinite(np.asarray(model.predict_proba(data.X))).all() else ["a probability is not finite"]
-    P = np.asarray(model.predict_proba(data.X, data.offset))
+    P = np.asarray(at_home(model.predict_proba(data.X, data.offset)))
     E = np.exp(F - F.max(axis=1, keepdims=True))
     error = np.abs(P[data.kept] - E / E.sum(axis=1, keepdims=True)).max()
     allowed = 1e-12 * np.abs(F).max() + rounding.max() + (1e-3 if row["layout"] in ("float32", "csr32") else 1e-6)
@@ -186,16 +187,45 @@ def _nothing_left(w, r, y):
 def lasso(model, row, data, given):
     """LaplaceRegressor: objective and dual gap at the noise found, and that the noise is that of the residuals."""
     y, Phi = _posed(row, data, model.basis_)
-    w, b, s = _dense(model.coef_), model.intercept_, data.s
+    W, b, s = np.atleast_2d(_dense(model.coef_)), np.atleast_1d(model.intercept_), data.s
+    Y, unit = y.reshape(len(y), -1), np.ones(Phi.shape[1])
+    R = Y - Phi @ W.T - b
     if model.noise_ == 0:
-        return _nothing_left(w, y - Phi @ w - b, y)
-    unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) / np.sqrt(model.noise_) if row["standardize"] else 1.0
-    problem = judges.Lasso(Phi, y, s, model.noise_, model.lam_ * unit * np.ones(Phi.shape[1]), row["fit_intercept"])
+        return _nothing_left(W, R, Y)
+    if row["standardize"]:
+        unit = judges.weighted_spread(Phi, s, row["fit_intercept"]) / np.sqrt(model.noise_)
+    problem, w = _lasso_problem(Phi, Y, s, model, given, unit), W
+    if isinstance(problem, judges.Lasso):
+        w, b = W[0], b[0]
     complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_)
-    noise = float(s @ (y - Phi @ w - b) ** 2) / s.sum()
+    ridge = row["l2"] * float((_finite(given, W) * unit**2 * W**2).sum()) * model.noise_ * row["standardize"]
+    noise = (float((s @ R**2).sum()) + ridge) / s.sum() / len(W)
     if row["noise"] == "learn" and model.status_ == "converged" and abs(noise / model.noise_ - 1) > 1e-5:
         complaints.append(f"noise_ is {model.noise_:.9g}, the residuals have {noise:.9g}")
     return complaints
+
+
+def _finite(given, W):
+    """Penalty factors of all weights."""
+    return np.ones(W.shape) if given["penalty_factor"] is None else np.broadcast_to(given["penalty_factor"], W.shape)
+
+
+def _lasso_problem(Phi, Y, s, model, given, unit):
+    """The plain lasso of one target, or the judge of all terms."""
+    (_, k), d = Y.shape, Phi.shape[1]
+    plain = given["groups"] is None and not given["l2"] and given["penalty_factor"] is None and k == 1
+    if plain:
+        return judges.Lasso(Phi, Y[:, 0], s, model.noise_, model.lam_ * unit, given["fit_intercept"])
+    factor, share = _finite(given, np.zeros((k, d))), given["l1_share"] if given["groups"] is not None else 1.0
+    labels, tau = np.full(d, -1), np.zeros(0)
+    if isinstance(given["groups"], str):
+        labels, tau = np.arange(d), (1 - share) * model.lam_ * factor[0]
+    elif given["groups"] is not None:
+        labels = np.asarray(given["groups"])
+        c = np.sqrt(np.bincount(labels)) if given["group_factor"] is None else np.asarray(given["group_factor"])
+        tau = (1 - share) * model.lam_ * c
+    l1, l2 = share * model.lam_ * factor * unit, given["l2"] * factor * unit**2
+    return GroupedLasso(Phi, Y, s, model.noise_, l1, l2, given["fit_intercept"], labels, tau, unit)
 
 
 def jeffreys(model, row, data, given):

@@ -64,6 +64,11 @@ def no_dask_kernels(row):
     )
 
 
+def no_host_solvers(row):
+    """On a device only the solvers that need nothing but products with X."""
+    return row["layout"] == "strict" and row["solver"] not in ("auto", "fixed-point")
+
+
 def large(row):
     """Products of many columns, or twenty classes of many columns, take seconds: not in these tests."""
     return row["basis"] != "linear" and (
@@ -83,11 +88,22 @@ def all_weights_at_once(row):
 
 
 def no_such_groups(row):
-    """Groups are known to the Newton solver in memory; weights of one share a penalty, which factors may not undo."""
+    """Groups are known to the Newton solver; weights of one share a penalty, which factors may not undo."""
     kind, factor = row["groups"], row["penalty_factor"]
-    elsewhere = row.get("solver", "auto") not in ("auto", "fixed-point") or row["layout"] == "dask"
+    other = row.get("solver", "auto") not in ("auto", "newton", "fixed-point")
     undone = factor == "each weight" if "features" in kind else factor != "none" and "factors" not in kind
-    return kind != "none" and (elsewhere or undone)
+    return kind != "none" and (other or undone)
+
+
+def no_em(row):
+    """EM has one target, and an L1 term on every weight."""
+    more = row["targets"] > 1 or row["l2"] > 0 or row["groups"] != "none" or row["penalty_factor"] == "zeros and twos"
+    return row["solver"] == "em" and more
+
+
+def labels_of_a_kernel(row):
+    """The columns of a kernel are other ones in each fold."""
+    return "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic")
 
 
 def refuse(*rules):
@@ -98,13 +114,14 @@ def refuse(*rules):
 SMLR_RULES = refuse(no_precomputed_tables, no_dask_kernels, large)
 WITH_DASK = {"layout": [*LAYOUTS, "dask"]}
 WITH_DEVICE = {"layout": [*LAYOUTS, "strict"]}
+ANYWHERE = {"layout": [*LAYOUTS, "dask", "strict"]}
 
 TABLES = [
     Table(
         "SMLR",
         {
             **LABELLED,
-            **WITH_DASK,
+            **ANYWHERE,
             **SOFTMAX,
             "lam": [0.01, 1.0, 30.0],
             "l2": [0.0, 0.5],
@@ -116,6 +133,7 @@ TABLES = [
         limits={"component-wise": 1000, "component-wise-greedy": 300, "bound": 300},
         refused=refuse(
             SMLR_RULES,
+            no_host_solvers,
             lambda row: row["solver"] != "auto" and (row["classes"] == 20 or row["lam"] < 1),  # first order: slow
             lambda row: row["warm_start"] and other_columns(row),
             no_such_groups,
@@ -165,7 +183,7 @@ TABLES = [
         "SBMLR",
         {
             **LABELLED,
-            **WITH_DASK,
+            **ANYWHERE,
             **SOFTMAX,
             "solver": ["fixed-point", "component-wise"],
             "n_init": [1, 3],
@@ -175,6 +193,7 @@ TABLES = [
         limits={"component-wise": 300},
         refused=refuse(
             SMLR_RULES,
+            no_host_solvers,
             lambda row: row["solver"] == "component-wise" and row["classes"] == 20,
             no_such_groups,
             lambda row: row["n_init"] > 1 and "sparse" in row["groups"],  # no evidence to choose by
@@ -197,31 +216,42 @@ TABLES = [
         "LaplaceRegressor",
         {
             **REAL,
-            "targets": [1],
+            "targets": [1, 3],
             "basis": MORE_BASES,
             "lam": ["universal", 3.0],
             "noise": ["learn", 0.5],
             "solver": ["newton", "em"],
             "fit_intercept": [True, False],
             "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "groups": GROUPS,
         },
         "lasso",
-        refused=refuse(SMLR_RULES, lambda row: row["lam"] == "universal" and not row["standardize"]),
+        refused=refuse(
+            SMLR_RULES,
+            lambda row: row["lam"] == "universal" and not row["standardize"],
+            no_such_groups,
+            no_em,
+        ),
     ),
     Table(
         "LaplaceRegressorCV",
         {
             **REAL,
-            "targets": [1],
+            "targets": [1, 3],
             "basis": MORE_BASES,
             "rule": ["min", "1se"],
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
             "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos"],
+            "groups": GROUPS,
         },
         "lasso",
         fixed={"lams": 6, "cv": 2},
-        refused=SMLR_RULES,
+        refused=refuse(SMLR_RULES, no_such_groups, other_columns, labels_of_a_kernel),
     ),
     Table(
         "JeffreysRegressor",
@@ -286,7 +316,7 @@ TABLES = [
         {
             **LABELLED,
             **WITH_DEVICE,
-            "basis": MORE_BASES,
+            "basis": BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
             "moderate": [True, False],

@@ -161,6 +161,9 @@ def _penalty_factor(row, data):
     if kind == "zeros and twos":
         factor[0] = 0.0
         return factor
-    m = row["classes"]
-    k = 1 if m == 2 else m - (row["parametrization"] == "reference")
+    if "targets" in row and not row.get("classes"):
+        k = row["targets"]
+    else:
+        m = row["classes"]
+        k = 1 if m == 2 else m - (row["parametrization"] == "reference")
     return factor * np.linspace(0.5, 1.5, k)[:, None]

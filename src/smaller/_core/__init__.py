@@ -19,7 +19,7 @@ from . import reference
 
 KERNELS = (
     *("means", "negentropy", "judge", "pull", "squares", "distances", "decay"),
-    *("quadratic", "settle_intercepts", "componentwise"),
+    *("quadratic", "block_quadratic", "settle_intercepts", "componentwise"),
     *("sequential", "weight_moves", "gate_moves", "regate"),
 )
 FALLBACKS = ("climb", "logistic")
@@ -53,8 +53,8 @@ def _names(names: tuple[str, ...]) -> list[Any]:
 
 
 means, negentropy, judge, pull, squares, distances, decay = _names(KERNELS[:7])
-quadratic, settle_intercepts, componentwise = _names(KERNELS[7:10])
-sequential, weight_moves, gate_moves, regate = _names(KERNELS[10:])
+quadratic, block_quadratic, settle_intercepts, componentwise = _names(KERNELS[7:11])
+sequential, weight_moves, gate_moves, regate = _names(KERNELS[11:])
 climb, logistic = _names(FALLBACKS)
 Samples, WorkingSet, Sweep = _names(STRUCTS[:3])
 GaussianData, BinaryData, Starts, SearchRule, ModeRule = _names(STRUCTS[3:8])

@@ -211,6 +211,35 @@ int quadratic(const Table& H, const Vector<double>& slope, const Vector<const do
     return QuadraticSolver({a, H.data(), slope.data(), w.data(), l1.data(), scale.data(), d.data()}).run(tolerance);
 }
 
+// The weights of block g are the members from start[g] to start[g + 1]; each weight is in one block.
+int block_quadratic(const Table& H, const Vector<double>& slope, const Vector<const double>& w,
+                    const Vector<const double>& l1, const Vector<const double>& scale, const Vector<double>& d,
+                    const Vector<const std::int64_t>& start, const Vector<const std::int64_t>& member,
+                    const Vector<const double>& tau, double tolerance) {
+    const size_t a = w.shape(0), count = tau.shape(0);
+    check(H.shape(0) == a && H.shape(1) == a && slope.shape(0) == a && l1.shape(0) == a && scale.shape(0) == a &&
+              d.shape(0) == a && member.shape(0) == a,
+          "the arrays of a quadratic model do not fit together");
+    check(start.shape(0) == count + 1 && start(0) == 0 && start(count) == static_cast<std::int64_t>(a),
+          "the blocks do not fit their strengths");
+    BlockSet blocks;
+    std::vector<bool> met(a, false);
+    for (size_t g = 0; g < count; ++g) {
+        check(start(g) < start(g + 1), "a block has no weights");
+        Places members;
+        for (std::int64_t c = start(g); c < start(g + 1); ++c) {
+            check(member(c) >= 0 && member(c) < static_cast<std::int64_t>(a), "a block has a weight that is not there");
+            check(!met[member(c)], "a weight is in two blocks");
+            met[member(c)] = true;
+            members.push_back(member(c));
+        }
+        blocks.append(members, tau(g));
+    }
+    nb::gil_scoped_release released;
+    return BlockQuadratic({a, H.data(), slope.data(), w.data(), l1.data(), scale.data(), d.data()}, blocks)
+        .run(tolerance);
+}
+
 void settle_intercepts(const SampleArrays& samples, const Vector<double>& b, const Values& F, double target) {
     const Samples data = samples.view();
     samples.check_shapes();
@@ -281,6 +310,8 @@ void bind_l1(nb::module_& m) {
     for_each_storage<Matrix>(ComponentWiseSweep{m}, "rows");
     m.def("quadratic", quadratic, as_is("H"), as_is("slope"), as_is("w"), as_is("l1"), as_is("scale"), as_is("d"),
           as_is("tolerance"));
+    m.def("block_quadratic", block_quadratic, as_is("H"), as_is("slope"), as_is("w"), as_is("l1"), as_is("scale"),
+          as_is("d"), as_is("start"), as_is("member"), as_is("tau"), as_is("tolerance"));
     m.def("settle_intercepts", settle_intercepts, as_is("samples"), as_is("b"), as_is("F"), as_is("target"));
 }
 

@@ -14,15 +14,17 @@ namespace smaller {
 
 inline double length_of(const Numbers& x) { return std::sqrt(short_dot(x.data(), x.data(), x.size())); }
 
-// ||soft(z, share a)||: a block of zeros is optimal where this is at most tau (for share 1).
-inline double soft_length(const Numbers& z, const Numbers& a, double share = 1.0) {
+// ||soft(z, a)||: a block of zeros is optimal where this is at most tau.
+inline double soft_length(const double* z, const double* a, size_t b) {
     double square = 0.0;
-    for (size_t i = 0; i < z.size(); ++i) {
-        const double rest = soft(z[i], share * a[i]);
+    for (size_t i = 0; i < b; ++i) {
+        const double rest = soft(z[i], a[i]);
         square += rest * rest;
     }
     return std::sqrt(square);
 }
+
+inline double soft_length(const Numbers& z, const Numbers& a) { return soft_length(z.data(), a.data(), z.size()); }
 
 // The smallest t with ||soft(z, t a)|| <= t tau. Entry i counts while t < |z_i| / a_i; with the entries in the order of
 // these, the t at which the first of them count solves a quadratic equation.
@@ -73,9 +75,9 @@ inline double root_of_secular(const Numbers& q, const Numbers& z, double tau) {
     for (int step = 0; step < 100; ++step) {
         double one = 0.0, two = 0.0;
         for (size_t i = 0; i < q.size(); ++i) {
-            const double e = q[i] * r + tau, share = z[i] * z[i] / (e * e);
+            const double e = 1.0 / (q[i] * r + tau), share = z[i] * e * (z[i] * e);
             one += share;
-            two += q[i] * share / e;
+            two += q[i] * e * share;
         }
         const double more = one * (std::sqrt(one) - 1.0) / two;
         if (!(more > 1e-15 * r)) break;
@@ -103,7 +105,7 @@ inline double block_conjugate(const Numbers& z, const Numbers& a, const Numbers&
 class BlockModel {
 public:
     BlockModel() = default;
-    BlockModel(Numbers matrix, size_t b) : Q(std::move(matrix)), b(b) {
+    BlockModel(Numbers matrix, size_t b) : Q(std::move(matrix)), v(b), z(b), was(b), b(b) {
         if (b <= LARGEST) {
             decompose(Q, b, values, U);
             largest = *std::max_element(values.begin(), values.end());
@@ -117,42 +119,43 @@ public:
     }
 
     bool known() const { return b > 0; }
-
-    // Q x.
-    Numbers times(const Numbers& x) const {
-        Numbers out(b);
-        for (size_t i = 0; i < b; ++i) out[i] = short_dot(&Q[i * b], x.data(), b);
-        return out;
-    }
+    double curvature() const { return Q[0]; }
 
     // The minimum, into x; `slope` is the gradient Q x - v at the present x. Returns about how much that has changed.
-    double minimise(const Numbers& slope, const Numbers& a, double tau, Numbers& x) const {
-        Numbers v = times(x), moved = x;
+    double minimise(const double* slope, const double* a, double tau, double* x) {
+        times(x, v);
         for (size_t i = 0; i < b; ++i) v[i] -= slope[i];
-        const bool plain = std::all_of(a.begin(), a.end(), [](double l1) { return l1 == 0.0; });
-        const bool exact = plain && b <= LARGEST;
-        if (soft_length(v, a) <= tau) std::fill(x.begin(), x.end(), 0.0);
+        std::copy_n(x, b, was.data());
+        const bool exact = b <= LARGEST && std::all_of(a, a + b, [](double l1) { return l1 == 0.0; });
+        if (soft_length(v.data(), a, b) <= tau) std::fill_n(x, b, 0.0);
         else if (!(largest > 0.0)) return 0.0;
-        else if (exact) exactly(v, tau, x);
-        else shrink(v, a, tau, x);
-        for (size_t i = 0; i < b; ++i) moved[i] = x[i] - moved[i];
-        return exact ? length_of(times(moved)) : largest * length_of(moved);
+        else if (exact) exactly(tau, x);
+        else shrink(a, tau, x);
+        for (size_t i = 0; i < b; ++i) was[i] = x[i] - was[i];
+        if (!exact) return largest * length_of(was);
+        times(was.data(), z);
+        return length_of(z);
     }
 
 private:
     static constexpr size_t LARGEST = 64;
     static constexpr int MOST_STEPS = 30;
     Numbers Q, values, U;
+    Numbers v, z, was;  // scratch
     size_t b = 0;
     double largest = 0.0;
 
+    // out = Q x.
+    void times(const double* x, Numbers& out) const {
+        for (size_t i = 0; i < b; ++i) out[i] = short_dot(&Q[i * b], x, b);
+    }
+
     // In the eigenvectors of Q the length r of the minimum is the root of a secular equation.
-    void exactly(const Numbers& v, double tau, Numbers& x) const {
-        Numbers z(b);
+    void exactly(double tau, double* x) {
         for (size_t i = 0; i < b; ++i) z[i] = short_dot(&U[i * b], v.data(), b);
         const double r = root_of_secular(values, z, tau);
         if (!(r > 0.0)) return;
-        std::fill(x.begin(), x.end(), 0.0);
+        std::fill_n(x, b, 0.0);
         for (size_t i = 0; i < b; ++i) {
             const double along = z[i] * r / (values[i] * r + tau);
             for (size_t j = 0; j < b; ++j) x[j] += along * U[i * b + j];
@@ -160,19 +163,18 @@ private:
     }
 
     // Proximal gradient steps: entries are shrunk first, then the block.
-    void shrink(const Numbers& v, const Numbers& a, double tau, Numbers& x) const {
+    void shrink(const double* a, double tau, double* x) {
         for (int step = 0; step < MOST_STEPS; ++step) {
-            const Numbers gradient = times(x);
-            Numbers next(b);
-            for (size_t i = 0; i < b; ++i) next[i] = soft(x[i] - (gradient[i] - v[i]) / largest, a[i] / largest);
-            const double length = length_of(next), factor = length > 0.0 ? 1.0 - tau / largest / length : 0.0;
+            times(x, z);
+            for (size_t i = 0; i < b; ++i) z[i] = soft(x[i] - (z[i] - v[i]) / largest, a[i] / largest);
+            const double length = length_of(z), factor = length > 0.0 ? 1.0 - tau / largest / length : 0.0;
             double moved = 0.0, size = 0.0;
             for (size_t i = 0; i < b; ++i) {
-                next[i] *= std::max(factor, 0.0);
-                moved = std::max(moved, std::abs(next[i] - x[i]));
-                size = std::max(size, std::abs(next[i]));
+                z[i] *= std::max(factor, 0.0);
+                moved = std::max(moved, std::abs(z[i] - x[i]));
+                size = std::max(size, std::abs(z[i]));
+                x[i] = z[i];
             }
-            x.swap(next);
             if (moved <= 1e-3 * size) return;
         }
     }

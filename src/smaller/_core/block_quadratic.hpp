@@ -76,7 +76,7 @@ private:
                 for (size_t c = 0; c < b; ++c) Q[r * b + c] = M.H[members[r] * a + members[c]];
             models[g] = BlockModel(std::move(Q), b);
         }
-        const double changed = models[g].minimise(slope, l1, blocks.tau[g], w);
+        const double changed = models[g].minimise(slope.data(), l1.data(), blocks.tau[g], w.data());
         for (size_t r = 0; r < b; ++r) put(members[r], w[r]);
         return changed / M.scale[members[0]];
     }

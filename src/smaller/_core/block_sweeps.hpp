@@ -5,6 +5,8 @@
 // so that its gradient for column x in class l is x . V_l. A free intercept is eliminated: each move of a block moves
 // the intercepts so that they stay optimal. Their part of V is not written into it: of column x it is the product of
 // their step with a small matrix B of that column, the second derivatives in its weights and the intercepts.
+//
+// Inside a block the weights of one column lie side by side, so that they are read and moved together.
 #pragma once
 #include <functional>
 
@@ -25,7 +27,7 @@ public:
         int sweeps = 0;
         while (sweeps < max_sweeps) {
             double moved = 0.0;
-            for (size_t g = 0; g < M.A.blocks->count(); ++g) moved = std::max(moved, move(g, all));
+            for (size_t g = 0; g < count(); ++g) moved = std::max(moved, move(g, all));
             ++sweeps;
             if (moved <= tolerance && all) break;
             all = moved <= tolerance;
@@ -36,22 +38,37 @@ public:
     }
 
 private:
+    // The weights of one column in a block: places `from` to `to`; the column is number `number` among the features.
+    struct Run {
+        size_t feature, number, from, to;
+    };
+
     Model<Columns>& M;
     const size_t n, k;
-    Numbers V, diagonal, mixed;   // (n, k): the working vectors, q + s P^2, s P (Gaussian: q, 0)
-    Numbers shift, corner;        // the step of the intercepts so far, and the factor of their Hessian
-    std::vector<Numbers> B;       // of each feature (k, k), in the order of `features`
-    Places features, feature_of;  // of the working set; and the place there of each coordinate's
+    Places order, klass, first_run;  // the coordinate and the class at each place; the first run of each block
+    std::vector<Run> runs;
+    Numbers unit, l1, x;             // of each place, in units of the norms: x are the weights
+    Numbers V, diagonal, mixed;      // (n, k): the working vectors, q + s P^2, s P (Gaussian: q, 0)
+    Numbers pairs;                   // the curvature between classes l <= o, one after another; empty where too large
+    Numbers shift, corner;           // the step of the intercepts so far, and the factor of their Hessian
+    Numbers B;                       // of each feature (k, k)
     std::vector<BlockModel> models;
-    Numbers weight, means_moved;
+    Numbers slopes, next, step, along, turned, weight, means_moved;  // scratch
+
+    static constexpr size_t KEPT = 1 << 20;  // numbers: curvatures between classes are kept up to so many
+
+    size_t count() const { return M.A.blocks->count(); }
+    size_t first(size_t g) const { return M.A.blocks->start[g]; }
+    size_t size(size_t g) const { return M.A.blocks->size(g); }
+    size_t feature_at(size_t i) const { return static_cast<size_t>(M.A.feature[i]); }
 
     void begin() {
+        if (order.empty()) arrange();
+        for (size_t p = 0; p < order.size(); ++p) x[p] = (M.A.w[order[p]] + M.d[order[p]]) * unit[p];
         V.resize(n * k);
         diagonal = M.q;
         mixed.assign(n * k, 0.0);
-        weight.resize(n);
-        means_moved.resize(n);
-        models.assign(M.A.blocks->count(), BlockModel());
+        models.assign(count(), BlockModel());
         for (size_t l = 0; l < k; ++l) {
             M.residual(l, &V[l * n]);
             for (size_t i = 0; i < n && !M.gaussian; ++i) {
@@ -59,163 +76,197 @@ private:
                 diagonal[l * n + i] += mixed[l * n + i] * M.P[l * n + i];
             }
         }
+        pairs.clear();
+        if (n * k * (k + 1) / 2 <= KEPT)
+            each_pair([&](size_t, size_t, const double* curvature) { pairs.insert(pairs.end(), curvature, curvature + n); });
         shift.assign(k, 0.0);
         if (!M.D.intercept) return;
         M.intercept_block(M.P, true, corner);
         M.factor_intercepts(corner);
         for (size_t l = 0; l < k; ++l) shift[l] = -M.gb[l];
         solve_factor(corner.data(), k, shift.data());
-        list_features();
-        B.assign(features.size(), Numbers(k * k, 0.0));
-        each_pair([&](size_t l, size_t o) {
-            for (size_t c = 0; c < features.size(); ++c)
-                B[c][l * k + o] = B[c][o * k + l] = M.X.dot(features[c], weight.data());
+        each_pair([&](size_t l, size_t o, const double* curvature) {
+            for (const Run& run : runs) {
+                double* own = &B[run.number * k * k];
+                own[l * k + o] = own[o * k + l] = M.X.dot(run.feature, curvature);
+            }
         });
     }
 
-    void list_features() {
-        features.assign(M.A.feature, M.A.feature + M.A.size);
-        std::sort(features.begin(), features.end());
-        features.erase(std::unique(features.begin(), features.end()), features.end());
-        feature_of.resize(M.A.size);
-        for (size_t i = 0; i < M.A.size; ++i)
-            feature_of[i] = std::lower_bound(features.begin(), features.end(), static_cast<size_t>(M.A.feature[i])) -
-                            features.begin();
+    // The places of the working set, block by block, and what does not change from step to step.
+    void arrange() {
+        order = M.A.blocks->member;
+        weight.resize(n);
+        means_moved.resize(n);
+        along.resize(k);
+        turned.resize(k);
+        for (size_t g = 0; g < count(); ++g) {
+            const auto begins = order.begin() + first(g), ends = begins + size(g);
+            std::stable_sort(begins, ends, [&](size_t i, size_t j) { return M.A.feature[i] < M.A.feature[j]; });
+            first_run.push_back(runs.size());
+            for (size_t p = first(g); p < first(g) + size(g); ++p) {
+                if (p == first(g) || feature_at(order[p]) != runs.back().feature)
+                    runs.push_back({feature_at(order[p]), runs.size(), p, p});
+                runs.back().to = p + 1;
+            }
+        }
+        first_run.push_back(runs.size());
+        x.resize(order.size());
+        for (const size_t i : order) {
+            klass.push_back(static_cast<size_t>(M.A.klass[i]));
+            unit.push_back(M.A.blocks->unit[i]);
+            l1.push_back(M.A.l1[i] / M.A.blocks->unit[i]);
+        }
+        B.assign(M.D.intercept ? runs.size() * k * k : 0, 0.0);
     }
 
-    // `weight` becomes the second derivatives of the loss in the scores of classes l <= o, for each such pair.
+    // The second derivatives of the loss in the scores of classes l <= o, for each such pair.
     template <class Visit>
     void each_pair(Visit visit) {
+        size_t place = 0;
         for (size_t l = 0; l < k; ++l)
-            for (size_t o = l; o < (M.gaussian ? l + 1 : k); ++o) {
-                for (size_t i = 0; i < n; ++i)
-                    weight[i] = o == l ? M.q[l * n + i] : -mixed[l * n + i] * M.P[o * n + i];
-                visit(l, o);
+            for (size_t o = l; o < (M.gaussian ? l + 1 : k); ++o, place += n) {
+                if (o == l) visit(l, o, &M.q[l * n]);
+                else if (place < pairs.size()) visit(l, o, &pairs[place]);
+                else {
+                    for (size_t i = 0; i < n; ++i) weight[i] = -mixed[l * n + i] * M.P[o * n + i];
+                    visit(l, o, weight.data());
+                }
             }
     }
 
     // The model of a block, whose intercepts follow: Q - B C^-1 B^T, in the units of its norm.
     void form(size_t g) {
-        const size_t b = M.A.blocks->size(g), *members = M.A.blocks->members(g);
+        const size_t b = size(g), from = first(g);
         Numbers Q(b * b, 0.0);
-        each_pair([&](size_t l, size_t o) { add_products(l, o, b, members, Q); });
-        for (size_t r = 0; r < b; ++r) Q[r * b + r] += M.A.l2[members[r]];
-        std::vector<Numbers> reduced(M.D.intercept ? b : 0);
-        for (size_t r = 0; r < reduced.size(); ++r) {
-            reduced[r] = border(members[r]);
-            solve_lower(corner.data(), k, reduced[r].data());
-        }
+        if (first_run[g + 1] - first_run[g] == 1) add_column_products(runs[first_run[g]], Q);
+        else each_pair([&](size_t l, size_t o, const double* curvature) { add_products(g, l, o, curvature, Q); });
+        for (size_t r = 0; r < b; ++r) Q[r * b + r] += M.A.l2[order[from + r]];
+        Numbers reduced(M.D.intercept ? b * k : 0);
+        for (size_t q = first_run[g]; q < first_run[g + 1] && M.D.intercept; ++q)
+            for (size_t p = runs[q].from; p < runs[q].to; ++p) {
+                double* row = &reduced[(p - from) * k];
+                std::copy_n(border(runs[q], p), k, row);
+                solve_lower(corner.data(), k, row);
+            }
         for (size_t r = 0; r < b; ++r)
             for (size_t c = 0; c < b; ++c) {
-                if (M.D.intercept) Q[r * b + c] -= short_dot(reduced[r].data(), reduced[c].data(), k);
-                Q[r * b + c] /= unit(members[r]) * unit(members[c]);
+                if (M.D.intercept) Q[r * b + c] -= short_dot(&reduced[r * k], &reduced[c * k], k);
+                Q[r * b + c] /= unit[from + r] * unit[from + c];
             }
         models[g] = BlockModel(std::move(Q), b);
     }
 
-    // The entries of Q between the weights of class l and those of class o.
-    void add_products(size_t l, size_t o, size_t b, const size_t* members, Numbers& Q) {
+    // The block of the weights of a single column.
+    void add_column_products(const Run& run, Numbers& Q) {
+        const size_t b = run.to - run.from;
+        each_pair([&](size_t l, size_t o, const double* curvature) {
+            for (size_t r = 0; r < b; ++r)
+                for (size_t c = r; c < b; ++c)
+                    if (klass[run.from + r] == l && klass[run.from + c] == o)
+                        Q[r * b + c] = Q[c * b + r] = M.X.spread(run.feature, 0.0, curvature, 0.0);
+        });
+    }
+
+    // The entries between the weights of class l and those of class o.
+    void add_products(size_t g, size_t l, size_t o, const double* curvature, Numbers& Q) {
         Places left, right, rows, columns;
-        for (size_t r = 0; r < b; ++r) {
-            const size_t i = members[r];
-            if (static_cast<size_t>(M.A.klass[i]) == l) left.push_back(r), rows.push_back(M.A.feature[i]);
-            if (static_cast<size_t>(M.A.klass[i]) == o) right.push_back(r), columns.push_back(M.A.feature[i]);
-        }
+        for (size_t q = first_run[g]; q < first_run[g + 1]; ++q)
+            for (size_t p = runs[q].from; p < runs[q].to; ++p) {
+                if (klass[p] == l) left.push_back(p - first(g)), rows.push_back(runs[q].feature);
+                if (klass[p] == o) right.push_back(p - first(g)), columns.push_back(runs[q].feature);
+            }
+        const size_t b = size(g);
         Numbers found(left.size() * right.size(), 0.0);
-        if (left.size() == 1 && right.size() == 1 && rows[0] == columns[0])
-            found[0] = M.X.spread(rows[0], 0.0, weight.data(), 0.0);
-        else
-            M.X.cross({rows.data(), rows.size()}, {columns.data(), columns.size()}, false, weight.data(), found.data(),
-                      right.size());
+        M.X.cross({rows.data(), rows.size()}, {columns.data(), columns.size()}, false, curvature, found.data(),
+                  right.size());
         for (size_t r = 0; r < left.size(); ++r)
             for (size_t c = 0; c < right.size(); ++c)
                 Q[left[r] * b + right[c]] = Q[right[c] * b + left[r]] = found[r * right.size() + c];
     }
 
-    double unit(size_t i) const { return M.A.blocks->unit[i]; }
-
-    // The second derivatives in a weight and the intercepts, (k,).
-    Numbers border(size_t i) const {
-        const double* row = &B[feature_of[i]][M.A.klass[i] * k];
-        return Numbers(row, row + k);
-    }
-
-    // The model's gradient in a weight.
-    double slope(size_t i) const {
-        double out = M.X.dot(M.A.feature[i], &V[M.A.klass[i] * n]) + M.A.l2[i] * (M.A.w[i] + M.d[i]);
-        if (M.D.intercept) out += short_dot(&B[feature_of[i]][M.A.klass[i] * k], shift.data(), k);
-        return out;
-    }
+    // The second derivatives in the weight at a place and the intercepts, (k,).
+    const double* border(const Run& run, size_t p) const { return &B[(run.number * k + klass[p]) * k]; }
 
     double move(size_t g, bool all) {
-        Numbers w = M.weights(g, 1.0);
-        const bool zero = length_of(w) == 0.0;
+        const size_t from = first(g), b = size(g);
+        const bool zero = std::all_of(&x[from], &x[from] + b, [](double weight) { return weight == 0.0; });
         if (zero && !all) return 0.0;
-        const Numbers slopes = M.of_block(g, [&](size_t i) { return slope(i) / unit(i); }), l1 = M.l1_of(g);
+        read_slopes(g);
         const double tau = M.A.blocks->tau[g];
-        const size_t *members = M.A.blocks->members(g);
-        if (zero && soft_length(slopes, l1) <= tau) return 0.0;
+        if (zero && soft_length(slopes.data(), &l1[from], b) <= tau) return 0.0;
         if (!models[g].known()) form(g);
+        next.assign(&x[from], &x[from] + b);
         double changed;
-        if (tau > 0.0) changed = models[g].minimise(slopes, l1, tau, w);
+        if (tau > 0.0) changed = models[g].minimise(slopes.data(), &l1[from], tau, next.data());
         else {
-            const double curvature = models[g].times({1.0})[0], was = w[0];
-            w[0] = minimiser(was, slopes[0], curvature, l1[0]);
-            changed = curvature * std::abs(w[0] - was);
+            const double curvature = models[g].curvature();
+            next[0] = minimiser(x[from], slopes[0], curvature, l1[from]);
+            changed = curvature * std::abs(next[0] - x[from]);
         }
-        take(g, w);
-        return changed / M.A.scale[*members];
+        take(g);
+        return changed / M.A.scale[order[from]];
     }
 
-    // The block goes to w; the weights of a feature move together.
-    void take(size_t g, const Numbers& w) {
-        const size_t b = w.size(), *members = M.A.blocks->members(g);
-        Numbers step(b), turned(k, 0.0);
-        for (size_t r = 0; r < b; ++r) {
-            const size_t i = members[r];
-            const double next = w[r] == 0.0 ? -M.A.w[i] : w[r] / unit(i) - M.A.w[i];
-            step[r] = next - M.d[i];
-            M.d[i] = next;
-            if (!M.D.intercept || step[r] == 0.0) continue;
-            const double* row = &B[feature_of[i]][M.A.klass[i] * k];
-            for (size_t l = 0; l < k; ++l) turned[l] -= row[l] * step[r];
-        }
-        if (M.D.intercept) {
-            solve_factor(corner.data(), k, turned.data());
-            for (size_t l = 0; l < k; ++l) shift[l] += turned[l];
-        }
-        Places order(b);
-        std::iota(order.begin(), order.end(), size_t{0});
-        std::stable_sort(order.begin(), order.end(),
-                         [&](size_t r, size_t c) { return M.A.feature[members[r]] < M.A.feature[members[c]]; });
-        for (size_t from = 0, to; from < b; from = to) {
-            Numbers along(k, 0.0);
-            const size_t feature = M.A.feature[members[order[from]]];
-            for (to = from; to < b && static_cast<size_t>(M.A.feature[members[order[to]]]) == feature; ++to)
-                along[M.A.klass[members[order[to]]]] = step[order[to]];
-            add_column(feature, along);
-        }
+    // The gradient of the model in the weights of a block, in the units of its norm.
+    void read_slopes(size_t g) {
+        slopes.resize(size(g));
+        for (size_t q = first_run[g], r = 0; q < first_run[g + 1]; ++q)
+            for (size_t p = runs[q].from; p < runs[q].to; ++p, ++r) {
+                const double ridge = M.A.l2[order[p]];
+                double out = M.X.dot(runs[q].feature, &V[klass[p] * n]);
+                if (ridge != 0.0) out += ridge * x[p] / unit[p];
+                if (M.D.intercept) out += short_dot(border(runs[q], p), shift.data(), k);
+                slopes[r] = out / unit[p];
+            }
     }
 
-    // V changes as the weights of one feature move, all classes at once.
-    void add_column(size_t feature, const Numbers& along) {
+    // The block goes to `next`; the intercepts follow.
+    void take(size_t g) {
+        std::fill(turned.begin(), turned.end(), 0.0);
+        for (size_t q = first_run[g]; q < first_run[g + 1]; ++q) {
+            const Run& run = runs[q];
+            bool moves = false;
+            std::fill(along.begin(), along.end(), 0.0);
+            for (size_t p = run.from; p < run.to; ++p) {
+                const size_t i = order[p];
+                x[p] = next[p - first(g)];
+                const double d = x[p] == 0.0 ? -M.A.w[i] : x[p] / unit[p] - M.A.w[i], step = d - M.d[i];
+                M.d[i] = d;
+                if (step == 0.0) continue;
+                moves = true;
+                along[klass[p]] = step;
+                const double* row = M.D.intercept ? border(run, p) : nullptr;
+                for (size_t l = 0; l < k && row != nullptr; ++l) turned[l] -= row[l] * step;
+            }
+            if (moves) add_column(run.feature);
+        }
+        if (!M.D.intercept) return;
+        solve_factor(corner.data(), k, turned.data());
+        for (size_t l = 0; l < k; ++l) shift[l] += turned[l];
+    }
+
+    // V changes as the weights of one column move along all classes at once.
+    void add_column(size_t feature) {
         if constexpr (Columns::SPARSE) {
-            M.X.each(feature, [&](size_t i, double x) {
+            M.X.each(feature, [&](size_t i, double value) {
                 double mean = 0.0;
                 for (size_t l = 0; l < k && !M.gaussian; ++l) mean += along[l] * M.P[l * n + i];
                 for (size_t l = 0; l < k; ++l)
-                    V[l * n + i] += x * (along[l] * diagonal[l * n + i] - mixed[l * n + i] * mean);
+                    V[l * n + i] += value * (along[l] * diagonal[l * n + i] - mixed[l * n + i] * mean);
             });
-            return;
-        }
-        std::fill(means_moved.begin(), means_moved.end(), 0.0);
-        for (size_t l = 0; l < k && !M.gaussian; ++l)
-            if (along[l] != 0.0) add(means_moved.data(), &M.P[l * n], 0.0, along[l], n);
-        for (size_t l = 0; l < k; ++l) {
-            if (M.gaussian && along[l] == 0.0) continue;
-            const double *own = &diagonal[l * n], *shared = &mixed[l * n];
-            for (size_t i = 0; i < n; ++i) weight[i] = along[l] * own[i] - shared[i] * means_moved[i];
-            M.X.add_product(feature, weight.data(), &V[l * n]);
+        } else if (M.gaussian) {
+            for (size_t l = 0; l < k; ++l) {
+                if (along[l] == 0.0) continue;
+                add_weighted(&V[l * n], &diagonal[l * n], M.X.column(feature), 0.0, along[l], n);
+            }
+        } else {
+            std::fill(means_moved.begin(), means_moved.end(), 0.0);
+            for (size_t l = 0; l < k; ++l)
+                if (along[l] != 0.0) add(means_moved.data(), &M.P[l * n], 0.0, along[l], n);
+            for (size_t l = 0; l < k; ++l)
+                add_turned(&V[l * n], &diagonal[l * n], &mixed[l * n], means_moved.data(), M.X.column(feature),
+                           along[l], n);
         }
     }
 };

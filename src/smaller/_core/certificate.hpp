@@ -93,7 +93,7 @@ private:
         for (const size_t g : groups) {
             const double tau = prior.tau(g);
             const Numbers w = prior.weights(g, point.W), z = prior.slopes(g, point.G), l1 = prior.l1_of(g);
-            const Numbers ridge = prior.ridge_of(g);
+            const Numbers ridge = prior.l2 == nullptr ? Numbers(w.size(), 0.0) : prior.ridge_of(g);
             Numbers smooth(z);
             penalty += tau * length_of(w);
             for (size_t i = 0; i < w.size(); ++i) {

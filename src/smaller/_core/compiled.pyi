@@ -108,6 +108,18 @@ def minimise_by_rows(
     lams: Reals,
 ) -> tuple: ...
 def quadratic(H: Reals, slope: Reals, w: Reals, l1: Reals, scale: Reals, d: Reals, tolerance: float) -> int: ...
+def block_quadratic(
+    H: Reals,
+    slope: Reals,
+    w: Reals,
+    l1: Reals,
+    scale: Reals,
+    d: Reals,
+    start: Places,
+    member: Places,
+    tau: Reals,
+    tolerance: float,
+) -> int: ...
 def settle_intercepts(samples: Samples, b: Reals, F: Reals, target: float) -> None: ...
 @overload
 def componentwise(X: Values, samples: Samples, set: WorkingSet, sweep: Sweep, b: Reals, F: Reals) -> float: ...

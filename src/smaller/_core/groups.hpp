@@ -58,8 +58,9 @@ struct Penalty {
     }
     template <class Value>
     Numbers of_group(size_t g, Value value) const {
-        Numbers out;
-        each_place(g, [&](size_t t) { out.push_back(value(t, groups->unit[t / k])); });
+        Numbers out(static_cast<size_t>(groups->start[g + 1] - groups->start[g]) * k);
+        size_t r = 0;
+        each_place(g, [&](size_t t) { out[r++] = value(t, groups->unit[t / k]); });
         return out;
     }
     template <class Visit>

@@ -77,8 +77,15 @@ struct Model {
             const double w = A.w[i] + step * d[i];
             total += A.l1[i] * std::abs(w) + 0.5 * A.l2[i] * w * w;
         }
-        for (size_t g = 0; A.blocks != nullptr && g < A.blocks->count(); ++g)
-            if (A.blocks->tau[g] > 0.0) total += A.blocks->tau[g] * length_of(weights(g, step));
+        for (size_t g = 0; A.blocks != nullptr && g < A.blocks->count(); ++g) {
+            double square = 0.0;
+            for (size_t r = A.blocks->start[g]; r < A.blocks->start[g + 1]; ++r) {
+                const size_t i = A.blocks->member[r];
+                const double w = (A.w[i] + step * d[i]) * A.blocks->unit[i];
+                square += w * w;
+            }
+            if (square > 0.0) total += A.blocks->tau[g] * std::sqrt(square);
+        }
         return total;
     }
 
@@ -94,8 +101,9 @@ struct Model {
     }
     template <class Value>
     Numbers of_block(size_t g, Value value) const {
-        Numbers out;
-        for (size_t r = A.blocks->start[g]; r < A.blocks->start[g + 1]; ++r) out.push_back(value(A.blocks->member[r]));
+        Numbers out(A.blocks->size(g));
+        const size_t* members = A.blocks->members(g);
+        for (size_t r = 0; r < out.size(); ++r) out[r] = value(members[r]);
         return out;
     }
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .fallback_evidence import BinaryData, ModeRule, Starts, climb, logistic  # noqa: F401
+from .reference_blocks import block_quadratic  # noqa: F401
 from .reference_moves import Gates, Moves, State, gate_moves, regate, weight_moves  # noqa: F401
 from .reference_sequential import GaussianData, SearchRule, sequential  # noqa: F401
 from .reference_sums import (  # noqa: F401

@@ -81,6 +81,10 @@ INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size
                            double d, size_t n) {                                                                 \
         for (size_t i = 0; i < n; ++i) v[i] += d * q[i] * (static_cast<double>(x[i]) - c);                       \
     }                                                                                                            \
+    SIMD void add_turned(double* __restrict v, const double* __restrict q, const double* __restrict p,           \
+                         const double* __restrict m, const T* __restrict x, double d, size_t n) {                \
+        for (size_t i = 0; i < n; ++i) v[i] += static_cast<double>(x[i]) * (d * q[i] - p[i] * m[i]);             \
+    }                                                                                                            \
     SIMD void tilt(double* __restrict e, double* __restrict total, const T* __restrict x, double c, double d,    \
                    size_t n) {                                                                                   \
         for (size_t i = 0; i < n; ++i) {                                                                         \

@@ -16,6 +16,8 @@ using std::size_t;
     void add(double* f, const T* x, double c, double d, size_t n);                                                 \
     /* v += d q (x - c) */                                                                                         \
     void add_weighted(double* v, const double* q, const T* x, double c, double d, size_t n);                       \
+    /* v += x (d q - p m) */                                                                                       \
+    void add_turned(double* v, const double* q, const double* p, const double* m, const T* x, double d, size_t n); \
     /* e *= exp(d (x - c)); the changes of e are added to total */                                                 \
     void tilt(double* e, double* total, const T* x, double c, double d, size_t n);                                 \
     /* sum s (log(q + p exp(+-z)) -+ y z), z = d (x - c): change of a softmax's loss when one score moves by +-z */ \

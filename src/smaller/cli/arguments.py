@@ -26,6 +26,10 @@ SameTarget = Annotated[
 ]
 Standardize = Annotated[bool, typer.Option(help="Measure the prior in standard deviations; weights stay per unit.")]
 ClassWeight = Annotated[str | None, option("balanced: every class counts the same, however rare it is.")]
+Groups = Annotated[
+    str | None,
+    option("features (a column is kept for all classes or none), or a file of columns and groups that enter together."),
+]
 Task = Annotated[str | None, option(f"{CLASSIFICATION} or {REGRESSION}; by default found from the target.")]
 Output = Annotated[Path | None, option("A file for the result; by default the terminal.", "--output", "-o")]
 

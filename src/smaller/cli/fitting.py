@@ -14,6 +14,7 @@ from ..atomic import replacing
 from ..data.tables import FRAMES, Reading
 from ..data.tables.formulas import write_csv
 from ..data.tables.frames import ending_of, portions
+from ..errors import choose
 from ..report import Report
 from ..report import facts as facts_of
 from ..tuning.ranking import (
@@ -33,6 +34,7 @@ from .arguments import (
     READING,
     ClassWeight,
     DataFile,
+    Groups,
     ModelFile,
     SameTarget,
     Standardize,
@@ -41,6 +43,7 @@ from .arguments import (
     option,
     reads,
 )
+from .grouping import groups_of
 from .posterior import draw, load_draws, place_of
 from .streaming import answer_lines, check_stream
 from .terminal import complain, say, show, working
@@ -59,6 +62,7 @@ def fit_table(
     standardize: Standardize = True,
     class_weight: ClassWeight = None,
     scoring: Annotated[str | None, option(f"What the strength of smlr is chosen by: {', '.join(SCORERS)}.")] = None,
+    groups: Groups = None,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
     ] = False,
@@ -73,7 +77,7 @@ def fit_table(
     if posterior:
         check_place(place_of(output), data, output)
     table = models.read_to_fit(data, target, reading)
-    settings = Settings(lam, basis, standardize, class_weight, scoring)
+    settings = Settings(lam, basis, standardize, class_weight, scoring, groups_of(groups, table.columns, basis))
     fitted = models.fit_model(table, model, task, settings, data.name)
     fitted.save(output)
     say(f"{type(fitted.model).__name__} on {table.X.shape[0]} samples of {data.name}:")
@@ -95,6 +99,9 @@ def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False, **mo
         )  # fmt: skip
 
 
+OUTSIDE = ("warn", "widen", "error")  # what is done about rows far from all training rows
+
+
 @app.command()
 @reads(OPENING)
 def predict(
@@ -109,6 +116,9 @@ def predict(
     threshold: Annotated[
         str | None, option("class=probability: decide that class where it is at least so probable.")
     ] = None,
+    outside: Annotated[
+        str, typer.Option(help="Rows far from all training rows, in kernel models of numbers: warn, widen or error.")
+    ] = "warn",
     stream: Annotated[
         bool, typer.Option("--stream", help="Read CSV lines from standard input (DATA is -), and answer each at once.")
     ] = False,
@@ -121,8 +131,11 @@ def predict(
     given = {"--reject": reject, "--costs": costs, "--reject-cost": reject_cost, "--prior-shift": prior_shift}
     given |= {"--threshold": threshold}
     named = [name for name, value in given.items() if value is not None]
+    choose("--outside", outside, OUTSIDE)
     if not fitted.classifies:
         _refuse_for_numbers(named)
+    elif outside != OUTSIDE[0]:
+        raise ValueError("--outside is for models of numbers, and this model predicts classes; leave it out.")
     if threshold is not None and len(named) > 1:
         raise ValueError(
             f"--threshold is a rule of decision of its own; leave out {', '.join(set(named) - {'--threshold'})}."
@@ -137,12 +150,13 @@ def predict(
 
     if stream:
         check_stream(data, output, keep, prior_shift)
-        answer_lines(fitted, lambda X: _answers(fitted, X, {}, decide, _rejects(reject, reject_cost)))
+        rejecting = _rejects(reject, reject_cost)
+        answer_lines(fitted, lambda X: _answers(fitted, X, {}, decide, rejecting, outside=outside))
         return
     table = models.read(data, columns=fitted.columns, **reading)
     kept = columns_as_given(data, keep or [], "--keep", Reading(columns=fitted.columns, **reading))
     with working("Predicting"):
-        answers = _answers(fitted, table.X, kept, decide, _rejects(reject, reject_cost), prior_shift)
+        answers = _answers(fitted, table.X, kept, decide, _rejects(reject, reject_cost), prior_shift, outside)
     _write(answers, output)
 
 
@@ -150,10 +164,12 @@ def _rejects(reject: float | None, reject_cost: float | None) -> bool:
     return reject is not None or reject_cost is not None
 
 
-def _answers(fitted, X, kept: dict, decide: Callable, rejecting: bool, prior_shift: str | None = None) -> Any:
+def _answers(
+    fitted, X, kept: dict, decide: Callable, rejecting: bool, prior_shift: str | None = None, outside: str = "warn"
+) -> Any:
     """The table of predictions."""
     if not fitted.classifies:
-        return _numbers(kept, fitted, X)
+        return _numbers(kept, fitted, X, outside)
     P = fitted.model.predict_proba(fitted.inputs(X))
     P = P if prior_shift is None else _shifted(P, fitted, prior_shift)
     return _frame(kept, decide(P), P, fitted.model.classes_, rejecting)
@@ -166,11 +182,11 @@ def _refuse_for_numbers(options_given: list[str]) -> None:
         )
 
 
-def _numbers(kept: dict, fitted: models.Fitted, X) -> Any:
+def _numbers(kept: dict, fitted: models.Fitted, X, outside: str) -> Any:
     """Predicted numbers, with their standard deviations where the model has them."""
     import pandas as pd
 
-    mean, deviation = mean_and_deviation(fitted.model, fitted.inputs(X))
+    mean, deviation = mean_and_deviation(fitted.model, fitted.inputs(X), outside)
     known = {} if np.isnan(deviation).any() else {"standard deviation": deviation}
     return pd.DataFrame({**kept, "prediction": mean, **known})
 

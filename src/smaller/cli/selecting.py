@@ -29,8 +29,9 @@ from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
 from .application import app, check_place, check_task
-from .arguments import OPENING, READING, DataFile, Target, Task, option, reads
+from .arguments import OPENING, READING, DataFile, Groups, Target, Task, option, reads
 from .fitting import columns_as_given
+from .grouping import groups_of
 from .terminal import grid, say, working
 
 LISTED = 30  # features shown
@@ -60,6 +61,7 @@ def select_features(
     jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,
     output: Annotated[Path | None, option("All features as CSV.", "--output", "-o")] = None,
     task: Task = None,
+    groups: Groups = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -70,14 +72,17 @@ def select_features(
     check_place(output, data)
     if group is not None and method != "stability":
         raise ValueError(f"--group is for --method stability; {method} needs rows that are independent of each other.")
+    if groups is not None and method != "stability":
+        raise ValueError(f"--groups is for --method stability; {method} looks at each column by itself.")
     if group is not None:
         reading = {**reading, "ignore": [*(reading["ignore"] or []), group]}
     table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
     y = target_for(task, table.y)
-    groups = _groups(data, group, table, reading) if group else None
+    together = _groups(data, group, table, reading) if group else None
+    labels = groups_of(groups, table.columns)
     numbers = {**_two_of_three(max_false, selected, threshold), "bound": bound}
-    asked = Asked(numbers, fdr, groups, {"random_state": seed, "n_jobs": jobs})
+    asked = Asked(numbers, fdr, together, {"random_state": seed, "n_jobs": jobs}, labels)
     with working(f"Selecting among {table.X.shape[1]} features"):
         found = METHODS[method](task, table, y, asked)
     _show(found)
@@ -93,6 +98,7 @@ class Asked(NamedTuple):
     fdr: float
     groups: np.ndarray | None
     draws: dict[str, Any]  # how random draws are made
+    labels: Any = None  # of the columns: groups that are the features
 
 
 def _two_of_three(max_false: float | None, selected: int | None, threshold: float | None) -> dict[str, Any]:
@@ -117,8 +123,8 @@ def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np
     return np.asarray(labels).astype(str)
 
 
-def _usual(task: str) -> Any:
-    return SMLR(standardize=True) if task == CLASSIFICATION else LaplaceRegressor()
+def _usual(task: str, labels: Any = None) -> Any:
+    return SMLR(standardize=True, groups=labels) if task == CLASSIFICATION else LaplaceRegressor(groups=labels)
 
 
 def _tested(task: str, y: np.ndarray) -> Any:
@@ -127,7 +133,7 @@ def _tested(task: str, y: np.ndarray) -> Any:
 
 
 def _by_stability(task: str, table: Table, y, asked: Asked) -> Listed:
-    selector = StabilitySelection(_usual(task), **asked.numbers, **asked.draws)
+    selector = StabilitySelection(_usual(task, asked.labels), **asked.numbers, **asked.draws)
     with models.quiet():
         return _listed(selector.fit(table.X, y, groups=asked.groups), "frequency", selector.frequencies_, table)
 

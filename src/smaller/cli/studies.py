@@ -34,6 +34,7 @@ from .arguments import (
     READING,
     ClassWeight,
     DataFile,
+    Groups,
     ModelFile,
     SameTarget,
     Standardize,
@@ -42,6 +43,7 @@ from .arguments import (
     option,
     reads,
 )
+from .grouping import groups_of
 from .terminal import grid, say, working
 
 LOSSES = [name for target in TARGETS.values() for name in target.losses_by_name]
@@ -58,6 +60,7 @@ def compare(
     task: Task = None,
     class_weight: ClassWeight = None,
     scoring: Annotated[str | None, option(f"What models are compared by: {', '.join(LOSSES)}.")] = None,
+    groups: Groups = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -66,7 +69,7 @@ def compare(
     table = models.read_to_fit(data, target, reading)
     task = task or task_of(table.y)
     check_class_weight(class_weight)
-    tried = candidates(task, table.X, standardize, class_weight)
+    tried = candidates(task, table.X, standardize, class_weight, groups_of(groups, table.columns))
     with working(f"Comparing {len(tried)} models", total=folds * len(tried)) as tick, models.quiet():
         scores = cross_validated(task, tried, table.X, target_for(task, table.y), folds, jobs, tick, scoring)
     _show_scores(task, scores)
@@ -103,6 +106,7 @@ def show_path(
     output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
     standardize: Standardize = True,
     task: Task = None,
+    groups: Groups = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -113,7 +117,8 @@ def show_path(
     task = task or task_of(table.y)
     follow = path if task == CLASSIFICATION else laplace_path
     with working(f"Computing the path at {strengths} strengths"):
-        found = follow(table.X, target_for(task, table.y), strengths, standardize=standardize)
+        shared = {"standardize": standardize, "groups": groups_of(groups, table.columns)}
+        found = follow(table.X, target_for(task, table.y), strengths, **shared)
     names, before, rows = np.array(table.columns.inputs, dtype=object), np.array([], dtype=int), []
     for lam, coef, kept, gap in zip(found.lams, found.sparse_coefs, found.n_kept, found.dual_gaps, strict=True):
         now = np.unique(coef.nonzero()[1])

@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from .. import progress
 from ..tuning.ranking import REGRESSION
 
+LISTED = 12  # groups that are named
 WIDE = 200  # characters of a table that goes to a file or to another program
 
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
@@ -87,6 +88,12 @@ def show(facts: dict[str, Any], limit: int = 15) -> None:
 
 def _show_kept(kept: dict[str, Any], limit: int) -> None:
     say(f"Kept {kept['number']} of {kept['of']} {kept['what']}.")
+    if kept["groups"] and kept["groups"]["number"]:
+        number, of = kept["groups"]["number"], kept["groups"]["of"]
+        listed = ", ".join(row["group"] for row in kept["groups"]["groups"][:LISTED])
+        say(
+            f"They are in {number} of {of} groups: {listed}{f' and {number - LISTED} more' if number > LISTED else ''}."
+        )
     if not kept["weights"]:
         return
     classes = any(row["favours"] for row in kept["weights"])

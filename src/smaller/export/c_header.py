@@ -231,14 +231,17 @@ static inline double NAME_variance(const double *phi, int k) {{
 
 
 def _regression(plan: Plan) -> str:
-    """Where there are several targets, `mean` has room for one value each."""
-    return f"""/* The predicted mean{"s" if plan.several else ""}, and the standard deviation of a new observation. */
+    """Where there are several targets, `mean` has room for one value each; so has the deviation if need be."""
+    apart = plan.spread is not None and len(plan.spread.covariance) > 1
+    each = "for (int k = 0; k < NAME_SCORES; ++k) standard_deviation[k]" if apart else "*standard_deviation"
+    told = "s of new observations" if apart else " of a new observation"
+    return f"""/* The predicted mean{"s" if plan.several else ""}, and the standard deviation{told}. */
 static inline void NAME_predict(const double *x, double *mean, double *standard_deviation) {{
     double phi[NAME_COLUMNS + 1], f[NAME_SCORES];
     NAME_scores(x, phi, f);
     if (mean != NULL)
         for (int k = 0; k < NAME_SCORES; ++k) mean[k] = f[k];
-    if (standard_deviation != NULL) *standard_deviation = sqrt({plan.noise!r} + NAME_variance(phi, 0));
+    if (standard_deviation != NULL) {each} = sqrt({plan.noise!r} + NAME_variance(phi, {"k" if apart else "0"}));
 }}
 """
 

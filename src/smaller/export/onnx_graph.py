@@ -157,6 +157,11 @@ def _variances(graph: Graph, plan: Plan, phi: str) -> str:
     return found[0] if len(found) == 1 else graph.add("Concat", *found, axis=1)
 
 
+def _apart(plan: Plan) -> bool:
+    """Whether each target has a standard deviation of its own."""
+    return plan.spread is not None and len(plan.spread.covariance) > 1
+
+
 def _paired(plan: Plan) -> tuple[Any, Any]:
     """A centre for each covariance."""
     assert plan.spread is not None
@@ -168,11 +173,12 @@ def _regression(graph: Graph, plan: Plan) -> dict[str, tuple[str, list]]:
     phi = _columns(graph, plan)
     mean = _scores(graph, plan, phi)
     variance = graph.add("Add", _variances(graph, plan, phi), np.float64(plan.noise))
-    deviation = graph.add("Squeeze", graph.add("Sqrt", variance), np.array([1]))
+    deviation, apart = graph.add("Sqrt", variance), _apart(plan)
+    deviation = deviation if apart else graph.add("Squeeze", deviation, np.array([1]))
     flat = mean if plan.several else graph.add("Squeeze", mean, np.array([1]))
     return {
         "mean": (flat, ["n", len(plan.weights)] if plan.several else ["n"]),
-        "standard_deviation": (deviation, ["n"]),
+        "standard_deviation": (deviation, ["n", len(plan.weights)] if apart else ["n"]),
     }
 
 

@@ -222,7 +222,10 @@ def _jeffreys(model) -> dict[str, Any]:
 
 def _regression(model) -> dict[str, Any]:
     model._check_intervals()
-    covariance = _with_level(model.covariance_[None], np.array([model.center_variance_]))
+    blocks = (
+        model.covariance_ if model.covariance_.ndim == 3 else model.covariance_[None]
+    )  # one for each target, or all
+    covariance = _with_level(blocks, np.full(len(blocks), model.center_variance_))
     return {"link": IDENTITY, "spread": ScoreCovariance(model.center_[None], covariance), "noise": float(model.noise_)}
 
 

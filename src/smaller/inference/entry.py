@@ -10,12 +10,13 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from ..models.adaptive import LaplaceRegressor
+from ..models.base import problem_of
 from ..models.jcfo import JCFO
 from ..models.kernel_machines import JFSCL
 from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
 from ..tuning.cross_validation import SMLRCV
-from ..tuning.path import Path, path
+from ..tuning.path import Path, followed
 from ..tuning.relaxed import ridge_of
 from ..tuning.training_path import laplace_path
 
@@ -78,8 +79,9 @@ def follower(estimator, sample: Sample) -> Callable[..., Path]:
     known = estimator.get_params(deep=False)
     shared = {name: known[name] for name in PATH_PARAMETERS if name in known}
     if isinstance(estimator, CLASS_PATHS):
-        shared["l2"] = ridge_of(estimator)
-        return lambda lams, **options: path(X, y, lams, **options, **extra, **shared)
+        model = SMLR(**{**shared, "l2": ridge_of(estimator)})
+        problem = problem_of(model, X, y, **extra)  # posed once for all parts of the path
+        return lambda lams, eps=None: followed(problem, model, lams, eps)
     # Features enter in the same order at every noise; a given noise cannot collapse where the columns fit y exactly.
     shared["noise"] = float(np.var(y)) or 1.0
     return lambda lams, **options: laplace_path(X, y, lams, **options, **extra, **shared)

@@ -6,13 +6,14 @@ Both work on standardised columns A, the last of them ones where there is an int
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from .normal_draws import LARGE, by_cholesky, normal_draw
 from .polya_gamma_draws import polya_gamma
+from .trajectories import MOST, Trajectories
 
 ACCEPTED = 0.44  # share of the proposed scalings that are to be accepted
 FLAT = 1e-4  # precision of intercepts where every precision has to be positive
@@ -60,7 +61,10 @@ class SoftmaxChain:
             self.V[self.d] -= self.V[self.d, data.columns - 1]
         self.kappa = data.weight[:, None] * (data.Y - 0.5)
         self.sign = 2 * data.Y[:, 0] - 1 if data.Y.shape[1] == 2 else None
-        self.E = data.A @ self.V
+        self.E = np.asfortranarray(data.A @ self.V)
+        self.shape = 1.0 if (data.weight == 1).all() else data.weight
+        few = data.columns * data.A.shape[1] <= MOST and isinstance(data.A, np.ndarray)
+        self.trajectories = Trajectories(data, prior) if prior.moves and few and data.Y.shape[1] > 2 else None
         self.step, self.sweeps, self.warming = 0.3, 0, True
 
     def sweep(self) -> None:
@@ -70,6 +74,8 @@ class SoftmaxChain:
             self._scale(w)
             if data.columns == data.Y.shape[1]:
                 self._shift(w)
+            if self.trajectories is not None:
+                self._follow(self.trajectories)
         precision = self.prior.update(self.rng, w)
         for column in range(data.columns):
             self._draw_class(column, precision[:, column])
@@ -78,8 +84,8 @@ class SoftmaxChain:
     def _draw_class(self, column: int, precision: np.ndarray) -> None:
         """Polya-Gamma variables of a class against the others, then its weights."""
         data, F = self.data, self.E + self.data.offset
-        others = F[:, 1 - column] if F.shape[1] == 2 else logsumexp(np.delete(F, column, axis=1), axis=1)
-        omega = polya_gamma(self.rng, data.weight, F[:, column] - others)
+        others = reduce(np.logaddexp, [F[:, other] for other in range(F.shape[1]) if other != column])
+        omega = polya_gamma(self.rng, self.shape, F[:, column] - others)
         kappa = self.kappa[:, column] + omega * (others - data.offset[:, column])
         own = data.ones and column < data.free_intercepts
         A, v = data.A, self.V[:, column]
@@ -95,7 +101,8 @@ class SoftmaxChain:
         """Propose c (W, b): nearly separable classes make the chain creep along this ray."""
         c = float(np.exp(self.step * self.rng.standard_normal()))
         dim = w.size + self.data.free_intercepts
-        change = self.log_likelihood(c) - self.log_likelihood() + self.prior.scaled_by(w, c) + dim * np.log(c)
+        change = self.log_likelihood(c) - self.log_likelihood() + dim * np.log(c)
+        change += self.prior.log_density(c * w) - self.prior.log_density(w)
         if self.data.ones:
             change -= 0.5 * self.data.intercept_precision * (c**2 - 1) * (self.V[self.d] ** 2).sum()
         accepted = np.log(self.rng.random()) < change
@@ -104,6 +111,13 @@ class SoftmaxChain:
             self.E *= c
         if self.warming:
             self.step = min(self.step * float(np.exp((accepted - ACCEPTED) / np.sqrt(self.sweeps))), 3.0)
+
+    def _follow(self, trajectories: Trajectories) -> None:
+        """Move the weights of all classes along a trajectory."""
+        k = self.data.columns
+        found = trajectories.move(self.rng, self.V[:, :k], self.warming)
+        if found is not None:
+            self.V[:, :k], self.E[:] = found.V, found.E
 
     def _shift(self, w: np.ndarray) -> None:
         """Add to each feature's weights of all classes a number that changes no probability."""
@@ -118,8 +132,7 @@ class SoftmaxChain:
             odds = self.sign * (c * (self.E[:, 0] - self.E[:, 1]) + self.data.offset[:, 0] - self.data.offset[:, 1])
             return -float(self.data.weight @ np.logaddexp(0.0, -odds))
         F = c * self.E + self.data.offset
-        largest = F.max(axis=1)
-        total = largest + np.log(np.exp(F - largest[:, None]).sum(axis=1))
+        total = reduce(np.logaddexp, F.T)
         return float(self.data.weight @ ((self.data.Y * F).sum(axis=1) - total))
 
     def state(self) -> GibbsDraw:

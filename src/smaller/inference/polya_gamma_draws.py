@@ -19,23 +19,22 @@ def mean_of(shape: np.ndarray, tilt: np.ndarray) -> np.ndarray:
     return shape * np.tanh(c / 2) / (2 * c)
 
 
-def polya_gamma(rng: np.random.Generator, shape: np.ndarray, tilt: np.ndarray) -> np.ndarray:
+def polya_gamma(rng: np.random.Generator, shape: np.ndarray | float, tilt: np.ndarray) -> np.ndarray:
     """PG(shape, tilt), exact for integer shapes: PG(a + b, c) is PG(a, c) plus an independent PG(b, c).
 
+    A shape that is one number must be 1.
     The package's methods for shapes that are not integers are biased (up to 6 % of the mean), so that only its
     Devroye method, and for integers above 50 its saddlepoint method, are used; the fraction is a series.
     """
-    whole = np.floor(shape)
-    fraction = shape - whole
     if random_polyagamma is None:
-        return by_series(rng, shape, tilt)
-    if (whole == 1).all():
-        drawn = random_polyagamma(1.0, tilt, method="devroye", random_state=rng)
-    else:
-        drawn = np.zeros(len(tilt))
-        for method, rows in (("devroye", (whole > 0) & (whole <= MANY)), ("saddle", whole > MANY)):
-            if rows.any():
-                drawn[rows] = random_polyagamma(whole[rows], tilt[rows], method=method, random_state=rng)
+        return by_series(rng, np.broadcast_to(shape, tilt.shape), tilt)
+    if isinstance(shape, float):
+        return random_polyagamma(shape, tilt, method="devroye", random_state=rng)
+    whole = np.floor(shape)
+    fraction, drawn = shape - whole, np.zeros(len(tilt))
+    for method, rows in (("devroye", (whole > 0) & (whole <= MANY)), ("saddle", whole > MANY)):
+        if rows.any():
+            drawn[rows] = random_polyagamma(whole[rows], tilt[rows], method=method, random_state=rng)
     rows = fraction > 0
     if rows.any():
         drawn[rows] += by_series(rng, fraction[rows], tilt[rows])

@@ -16,6 +16,7 @@ from ..models.base import Given
 from ..models.multinomial import RMLR, MultinomialModel
 from ..models.sbmlr import SBMLR
 from ..objective.problem import Problem
+from ..objective.sample import Sample
 from ..priors import ElasticNet, Groups
 from ..rows.dask.collections import is_lazy
 from ..solvers.separation import separates
@@ -116,6 +117,7 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
     if hasattr(model, "l2_"):
         problem = problem.with_prior(problem.prior.with_ridge(model.l2_))
     _refuse_prior(problem)
+    _refuse_more(model, sample, options)
     if sample.classes is not None and not np.array_equal(sample.classes, model.classes_):
         raise ValueError(
             f"y must have the classes of the model, {model.classes_.tolist()}; got {sample.classes.tolist()}."
@@ -135,6 +137,19 @@ def _refuse_prior(problem: Problem) -> None:
         )
     if problem.prior.factor is not None and np.isinf(problem.prior.factor).any():
         raise ValueError("penalty_factor=inf leaves columns out, which have no posterior; drop them from X instead.")
+
+
+def _refuse_more(model, sample: Sample, options: dict) -> None:
+    """Several real targets, and what LaplaceRegressor may have beside its Laplace prior."""
+    if isinstance(model, LaplaceRegressor) and sample.k > 1:
+        raise ValueError(
+            "sample_posterior takes one real target; give y as a vector, and sample each target by itself."
+        )
+    beside = isinstance(model, LaplaceRegressor) and (model.l2 or model.penalty_factor is not None)
+    if beside and options["prior"] is None:
+        raise ValueError(
+            "For LaplaceRegressor l2 and penalty_factor are not sampled; fit without them, or give prior='horseshoe'."
+        )
 
 
 def _standard(problem: Problem, fit_intercept: bool) -> tuple[StandardColumns, Any, np.ndarray]:

@@ -42,13 +42,29 @@ class LaplaceScales:
         precision = np.where(self.unit > 0, np.clip(drawn, LEAST, MOST), 0.0) + self.ridge
         return np.where(self.free, FREE, precision)
 
-    def scaled_by(self, w: np.ndarray, c: float) -> float:
-        """log p(c w) - log p(w), the scales and a learned strength integrated out."""
+    def log_density(self, w: np.ndarray) -> float:
+        """log p(w) up to a constant, the scales and a learned strength integrated out."""
         size, square = (self.unit * np.abs(w)).sum(), ((self.ridge + FREE * self.free) * w**2).sum()
         if self.learned is None:
-            return float(-self.lam * (c - 1) * size - 0.5 * (c**2 - 1) * square)
+            return float(-self.lam * size - 0.5 * square)
         a, b = self.learned
-        return float(-(a + self.count) * np.log((b + c * size) / (b + size)) - 0.5 * (c**2 - 1) * square)
+        return float(-(a + self.count) * np.log(b + size) - 0.5 * square)
+
+    def slope(self, w: np.ndarray) -> np.ndarray:
+        """Its gradient, with 0 at 0."""
+        return -self._rate(w) * self.unit * np.sign(w) - (self.ridge + FREE * self.free) * w
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Precisions of normal distributions about as wide as the prior near w."""
+        rate = self._rate(w) * self.unit
+        return rate / np.maximum(np.abs(w), 1 / np.maximum(rate, 1e-150)) + self.ridge + FREE * self.free
+
+    def _rate(self, w: np.ndarray) -> float:
+        """The strength, or the expected one given the weights."""
+        if self.learned is None:
+            return self.lam
+        a, b = self.learned
+        return float((a + self.count) / (b + (self.unit * np.abs(w)).sum()))
 
     def shift(self, rng: np.random.Generator, w: np.ndarray) -> np.ndarray | None:
         """A draw of t_j given that w_j. + t_j predicts the same: of density exp(-sum_l rate_jl |w_jl + t|), (d,)."""
@@ -73,15 +89,25 @@ class NormalScales:
             self.lam = rng.standard_gamma(a + self.count / 2) / (b + (self.unit * w**2).sum() / 2)
         return np.where(self.unit > 0, self.lam * self.unit, FREE)
 
-    def scaled_by(self, w: np.ndarray, c: float) -> float:
-        """log p(c w) - log p(w) at the present strength, or with a learned one integrated out."""
-        free = FREE * (w[self.unit == 0] ** 2).sum()
-        square = (self.unit * w**2).sum()
+    def log_density(self, w: np.ndarray) -> float:
+        """log p(w) up to a constant, at the present strength or with a learned one integrated out."""
+        free, square = FREE * (w[self.unit == 0] ** 2).sum(), (self.unit * w**2).sum()
         if self.learned is None:
-            return float(-0.5 * (c**2 - 1) * (self.lam * square + free))
+            return float(-0.5 * (self.lam * square + free))
         a, b = self.learned
-        gain = -(a + self.count / 2) * np.log((b + c**2 * square / 2) / (b + square / 2))
-        return float(gain - 0.5 * (c**2 - 1) * free)
+        return float(-(a + self.count / 2) * np.log(b + square / 2) - 0.5 * free)
+
+    def slope(self, w: np.ndarray) -> np.ndarray:
+        """Its gradient."""
+        return -self.curvature(w) * w
+
+    def curvature(self, w: np.ndarray) -> np.ndarray:
+        """Precisions, at the expected strength where it is learned."""
+        lam = self.lam
+        if self.learned is not None:
+            a, b = self.learned
+            lam = (a + self.count / 2) / (b + (self.unit * w**2).sum() / 2)
+        return np.where(self.unit > 0, lam * self.unit, FREE)
 
     def shift(self, rng: np.random.Generator, w: np.ndarray) -> np.ndarray | None:
         """A draw of t_j given that w_j. + t_j predicts the same, (d,)."""

@@ -28,7 +28,9 @@ class GivenRows:
         else:
             formats = ["csr", "csc"] if model._sparse_formats else False
             self.X = check_array(given.X, accept_sparse=formats, dtype=[np.float64, np.float32])
-        self.y, weight, offset = column_or_1d(host(given.y)), host(given.sample_weight), host(given.offset)
+        weight, offset, y = host(given.sample_weight), host(given.offset), host(given.y)
+        several = sample.classes is None and not sample.vector  # real targets, a column each
+        self.y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y)
         self.weight = None if weight is None else check_sample_weight(weight, self.y, dtype=np.float64)
         self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
 
@@ -49,9 +51,29 @@ class GivenRows:
         else:
             X, y = safe_split(self.model, self.X, self.y, rows, train)
         weight, offset = (None if values is None else values[rows] for values in (self.weight, self.offset))
-        if offset is not None and offset.ndim == 2:
+        if offset is not None and offset.ndim == 2 and self.classes is not None:
             offset = offset[:, np.isin(self.classes, self.y[rows if train is None else train])]
         return Given(X, y, weight, offset)
+
+
+def check_labels_of_samples(model: Any, groups, y) -> None:
+    """Refuse labels for the splitter that are not one for each sample."""
+    if groups is not None and np.shape(groups) != np.shape(y)[:1]:
+        raise ValueError(
+            f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
+            f"{np.shape(groups)}. Labels of columns go to the constructor: {type(model).__name__}(groups=...)."
+        )
+
+
+def check_settings_of_columns(model: Any, sample: Sample, other: str) -> None:
+    """Refuse settings of single columns where each fold has other columns."""
+    labelled = model.groups is not None and not isinstance(model.groups, str)
+    name = "penalty_factor" if model.penalty_factor is not None else "labels of groups" if labelled else None
+    if name is not None and hasattr(sample.basis, "center_index_"):
+        raise ValueError(
+            f"{type(model).__name__} takes no {name} with a kernel basis: its columns are training samples, and each "
+            f"fold has other ones. Leave {name} out, or use {other} at a strength of your choice."
+        )
 
 
 def class_folds(cv, X, y: np.ndarray, weight: np.ndarray | None, groups=None) -> list[tuple[np.ndarray, np.ndarray]]:

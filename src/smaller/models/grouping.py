@@ -40,11 +40,6 @@ class Grouped:
             self._refuse_without_groups()
             return plain
         self._refuse_solver()
-        if sample.posterior is not None:
-            raise ValueError(
-                "Groups of columns need data in memory, and X is a Dask collection or lies on a device. Give NumPy or "
-                "SciPy data, or leave groups out."
-            )
         if isinstance(self.groups, str):
             return self._feature_prior(plain, sample)
         return self._labelled_prior(plain, sample)
@@ -60,7 +55,7 @@ class Grouped:
     def _refuse_solver(self) -> None:
         solver = getattr(self, "solver", "auto")
         if solver not in NEWTON:
-            raise ValueError(f"solver={solver!r} takes no groups; use solver='auto' with groups.")
+            raise ValueError(f"solver={solver!r} takes no groups; leave solver out with groups.")
 
     def _feature_prior(self, plain: ElasticNet, sample: Sample) -> ElasticNet:
         if self.groups != FEATURES:

@@ -43,7 +43,7 @@ def check_outside(model, X, outside: str) -> None:
     )
     if outside == "error":
         raise ValueError(f"{told}; leave these samples out, or predict with outside='widen'.")
-    warn(f"{told}; outside='widen' widens it.", OutsideWarning)
+    warn(f"{told}; outside='widen' (in the command: --outside widen) widens it.", OutsideWarning)
 
 
 def added_variance(model, X) -> np.ndarray:
@@ -56,7 +56,7 @@ def added_variance(model, X) -> np.ndarray:
     """
     basis, support, noise = model.basis_, model.support_, model.noise_
     centers = basis.centers_
-    S, prior = host(model.covariance_), float(np.max(host(model.gamma_)[support], initial=0.0))
+    S, prior = host(model.covariance_), float(np.max(np.asarray(host(model.gamma_))[support], initial=0.0))
     Phi = np.asarray(host(basis.transform(centers, support)), dtype=np.float64)
     middle = Phi.mean(axis=0) if model.fit_intercept else 0.0
     Phi = Phi - middle

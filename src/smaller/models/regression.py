@@ -85,8 +85,9 @@ class RegressionModel(RegressorMixin, Estimator):
         Returns
         -------
         mean : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        std : ndarray of shape (n_samples,)
-            Noise and the uncertainty of the weights together, the same for every target; only if asked for.
+        std : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Noise and the uncertainty of the weights together; only if asked for. One column, where it is the same for
+            every target.
         """
         Phi = self._columns(X)
         mean = self._scores_of(Phi)
@@ -140,7 +141,9 @@ def check_sizes(sample: Sample) -> None:
 
 
 def score_variance(Phi, covariance: np.ndarray, center: np.ndarray, level: float) -> np.ndarray:
-    """(phi - center)^T covariance (phi - center) + level of each row of the kept columns."""
+    """(phi - center)^T covariance (phi - center) + level of each row of the kept columns; a column each if several."""
+    if covariance.ndim == 3:
+        return np.stack([score_variance(Phi, each, center, level) for each in covariance], axis=1)
     n, m = Phi.shape
     variance = np.full(n, level, dtype=np.float64)
     for part in gen_batches(n, max(1, BLOCK_BYTES // (8 * max(1, m)))):

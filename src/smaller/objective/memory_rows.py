@@ -85,9 +85,9 @@ class MemoryRows:
         """Whether free columns separate the classes, as far as the sums over rows elsewhere show; None: not known."""
         return None
 
-    def put(self, a: np.ndarray) -> Any:
-        """An array beside the rows, in float64."""
-        return np.asarray(a, dtype=np.float64)
+    def put(self, a: np.ndarray, dtype: Any = np.float64) -> Any:
+        """An array beside the rows, in float64 by default."""
+        return np.asarray(a, dtype=dtype)
 
     def weighted(self, A: Any) -> np.ndarray:
         """sum_i s_i A_i."""

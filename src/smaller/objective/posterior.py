@@ -99,6 +99,15 @@ class Posterior(MemoryRows):
         """Whether the prior can make a weight exactly 0."""
         return self.blocks is not None or bool(self.l1.any())
 
+    @cached_property
+    def kinked(self) -> np.ndarray:
+        """Which weights have a penalty that makes zeros, (m, k)."""
+        return (self.l1 > 0) | ~self.ungrouped[:, None]
+
+    def together(self, mask: np.ndarray) -> np.ndarray:
+        """The mask (m, k) with all weights of each group that has one in it."""
+        return mask if self.blocks is None else self.blocks.together(mask)
+
     @property
     def leaders(self) -> np.ndarray | None:
         """Mask (d,) of the first column in each set of columns that are equal up to a factor; None: all columns."""
@@ -173,15 +182,18 @@ class Posterior(MemoryRows):
         alone = float((l1 * np.abs(V)).sum() + (l2 * V * V).sum() / 2)
         return alone if self.blocks is None else alone + self.blocks.penalty(W)
 
-    def l1_change(self, W: np.ndarray, moved: np.ndarray) -> float:
+    def kinked_change(self, W: np.ndarray, moved: np.ndarray) -> float:
         """By how much the part of the penalty that is not smooth changes; few digits cancel in the sum."""
         change = np.abs(moved) - np.abs(W)
         moving = change != 0  # columns that are left out have an infinite l1
-        return float((self.l1[moving] * change[moving]).sum())
+        alone = float((self.l1[moving] * change[moving]).sum())
+        return alone if self.blocks is None else alone + self.blocks.change(W, moved)
 
     def pressing(self, G: np.ndarray) -> np.ndarray:
-        """|gradient| / l1: from 1 on a weight of 0 leaves it. 0 for weights without an L1 term."""
+        """|gradient| / l1, of a group its dual norm: from 1 on a weight of 0 leaves it. 0 where nothing makes zeros."""
         pressing = np.abs(G) / np.where(self.l1 > 0, self.l1, np.inf)
+        if self.blocks is not None:
+            pressing[self.blocks.rows] = self.blocks.dual_norms(G)[self.blocks.rows, None]
         leaders = self.leaders
         return pressing if leaders is None else np.where(np.append(leaders, True)[: len(G), None], pressing, 0.0)
 

@@ -20,7 +20,7 @@ from sklearn.frozen import FrozenEstimator
 from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Precomputed, Standardized
 from ..decision import CostSensitive, PriorShift, Rejecting
 from ..decision.wrapper import Wrapper, thawed
-from ..models.adaptive import JeffreysClassifier
+from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
 from ..models.base import Estimator
 from ..models.classification import ClassificationModel
 from ..models.jcfo import JCFO
@@ -186,6 +186,12 @@ def _covariance(shape: tuple) -> Rule:
     return Rule(lambda sizes: f"symmetric matrices without negative variances, {plain.expected(sizes)}", holds)
 
 
+def _covariance_of_targets(value, sizes: Sizes) -> bool:
+    """Of one target given as a vector a matrix; of several a matrix each."""
+    targets = np.shape(sizes["fields"].get("intercept_"))
+    return _covariance((*targets, sizes["kept"], sizes["kept"])).holds(value, sizes)
+
+
 def _joint_covariance(value, sizes: Sizes) -> bool:
     """For each score as wide as the columns kept, or of all weights of a softmax together; or so with intercepts."""
     if value.ndim == 2:
@@ -292,6 +298,9 @@ RULES: dict[type, dict[str, Rule]] = {
         "covariance_": _covariance(("kept", "kept")),
         "center_": numbers(("kept",)),
         "center_variance_": real(0.0),
+    },
+    LaplaceRegressor: {
+        "covariance_": Rule(lambda _: "symmetric matrices without negative variances", _covariance_of_targets)
     },
     VarianceModel: {"support_": KEPT_BY_VARIANCE, "gamma_": numbers(("columns",), low=0.0)},
     JeffreysClassifier: {

@@ -37,6 +37,8 @@ class PathDisplay(Display):
         Of the k scores, where there are several.
     unit : str
         The unit of the columns: weights are per this unit.
+    what : str
+        What the curves are, on the axis.
 
     Attributes
     ----------
@@ -55,21 +57,25 @@ class PathDisplay(Display):
     (50, 3, 4)
     """
 
-    def __init__(self, lams, weights, names, chosen=None, classes=(), unit="standard deviation"):
+    def __init__(self, lams, weights, names, chosen=None, classes=(), unit="standard deviation", what="weight"):
         self.lams = lams
         self.weights = weights
         self.names = names
         self.chosen = chosen
         self.classes = classes
         self.unit = unit
+        self.what = what
 
     @classmethod
-    def from_estimator(cls, estimator, X=None, y=None, *, lams=50, eps=None, names=None, ax=None) -> PathDisplay:
+    def from_estimator(
+        cls, estimator, X=None, y=None, *, lams=50, eps=None, names=None, norms=False, ax=None
+    ) -> PathDisplay:
         """The path on samples with the settings of a fitted model, whose own strength is marked.
 
         Classifiers have the path of :class:`SMLR`, regressors that of :class:`LaplaceRegressor`. Without X and y it is
         the path that was kept with the model (``path_``), as :class:`SMLRCV` and ``smaller fit`` do, with weights per
-        unit of the columns.
+        unit of the columns. With ``norms=True`` there is a curve for each group of the model (without groups: each
+        column), the norm of all its weights.
         """
         check_is_fitted(estimator)
         if hasattr(estimator, "relevance_vectors_"):
@@ -78,21 +84,32 @@ class PathDisplay(Display):
             )
         names = input_names(estimator, names)
         columns = np.asarray(estimator.basis_.names(names), dtype=object)
+        shared = {"names": columns, "chosen": strength_of(estimator), "ax": ax}
+        groups = getattr(estimator, "groups", None)
+        shared["groups"] = None if not norms else "features" if groups is None else groups
         if X is None or y is None:
-            return cls.from_path(_kept_path(estimator), names=columns, chosen=strength_of(estimator), ax=ax)
+            return cls.from_path(_kept_path(estimator), **shared)
         found = path_of(estimator, X, y, lams, eps=eps)
-        return cls.from_path(found, estimator.basis_.transform(X), names=columns, chosen=strength_of(estimator), ax=ax)
+        return cls.from_path(found, estimator.basis_.transform(X), **shared)
 
     @classmethod
-    def from_path(cls, found: Path, X=None, *, names=None, chosen=None, ax=None) -> PathDisplay:
-        """A path that was computed before; with the columns X the weights are per standard deviation of each."""
-        weights, unit = found.coefs, "unit"
+    def from_path(cls, found: Path, X=None, *, names=None, chosen=None, groups=None, ax=None) -> PathDisplay:
+        """A path that was computed before; with the columns X the weights are per standard deviation of each.
+
+        With ``groups``, "features" or the label of each column, the curves are the norms of all weights of a group.
+        """
+        weights, unit, what = found.coefs, "unit", "weight"
         if X is not None:
             weights, unit = weights * deviations_of(X), "standard deviation"
         names = [f"x{j}" for j in range(weights.shape[2])] if names is None else names
-        within = chosen is not None and found.lams[-1] <= chosen <= found.lams[0]
         classes = [str(label) for label in found.classes] if weights.shape[1] > 1 else ()
-        return cls(found.lams, weights, list(names), chosen if within else None, classes, unit).plot(ax)
+        if groups is not None:
+            names, member = (names, np.arange(len(names))) if isinstance(groups, str) else _by_label(groups)
+            square = np.zeros((len(names), len(weights)))
+            np.add.at(square, member, np.square(weights).sum(axis=1).T)
+            weights, classes, what = np.sqrt(square).T[:, None, :], (), "norm of the weights"
+        within = chosen is not None and found.lams[-1] <= chosen <= found.lams[0]
+        return cls(found.lams, weights, list(names), chosen if within else None, classes, unit, what).plot(ax)
 
     def plot(self, ax=None) -> PathDisplay:
         """Draw the curves of the columns that grow most in colour, all others in grey."""
@@ -108,8 +125,8 @@ class PathDisplay(Display):
             ax.axvline(self.chosen, color="black", linestyle=":", linewidth=1.2, label="the model")
         for k, label in enumerate(self.classes):
             ax.plot([], [], STYLES[k % len(STYLES)], color="0.4", label=f"for {label}")
-        ax.set(xscale="log", xlabel="strength of the prior (weaker to the right)", ylabel=f"weight per {self.unit}")
-        ax.set_xlim(self.lams[0], self.lams[-1])
+        ax.set(xscale="log", xlabel="strength of the prior (weaker to the right)", xlim=(self.lams[0], self.lams[-1]))
+        ax.set_ylabel(f"{self.what} per {self.unit}")
         ax.legend(loc="best", fontsize="small", frameon=False)
         return self
 
@@ -120,6 +137,12 @@ class PathDisplay(Display):
         label = self.names[j] if k == self._rows(j)[0] else None
         style = STYLES[k % len(STYLES)]
         return ax.plot(self.lams, self.weights[:, k, j], style, color=colour, linewidth=1.8, label=label)[0]
+
+
+def _by_label(labels) -> tuple[list[str], np.ndarray]:
+    """The names of groups, and the place of each column's among them."""
+    found, member = np.unique(np.asarray(labels), return_inverse=True)
+    return [str(label) for label in found], member
 
 
 def _kept_path(estimator) -> Path:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .block_norms import conjugate, dual_norm, lengths, residuals
+from .._core.reference_norms import conjugate, dual_norm, lengths, residuals
 from .l1 import ElasticNet
 
 
@@ -64,6 +65,10 @@ class Groups(ElasticNet):
         """The same prior with another strength of its ridge term."""
         return Groups(self.l1, self.labels, self.group_factor, self.l1_share, lam, self.factor, self.scale)
 
+    def with_scale(self, scale: np.ndarray) -> Groups:
+        """The same prior in other units of the columns."""
+        return Groups(self.l1, self.labels, self.group_factor, self.l1_share, self.l2, self.factor, scale)
+
 
 class Part(NamedTuple):
     """Groups of equally many columns, with their weights in the units of the prior, (groups, columns times k)."""
@@ -104,7 +109,11 @@ class RowGroups:
         self.labels[self.rows] = numbers
         self.order = self.rows[np.argsort(numbers, kind="stable")]
         self.starts = np.append(0, np.cumsum(np.bincount(numbers, minlength=len(kept))))
-        self.parts = list(self._parts())
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The groups by their number of columns."""
+        return list(self._parts())
 
     def _parts(self) -> Iterator[Part]:
         counts = np.diff(self.starts)
@@ -114,6 +123,27 @@ class RowGroups:
             unit = self.unit[rows][:, :, None]
             a, q = ((each[rows] / unit**p).reshape(len(rows), -1) for each, p in ((self.l1, 1), (self.l2, 2)))
             yield Part(rows, self.tau[found], unit, a, q)
+
+    def on(self, rows: np.ndarray) -> RowGroups:
+        """The groups of some rows of W, of which they have all rows or none; rows below the columns are in none."""
+        at, empty = np.minimum(rows, len(self.labels)), np.zeros((1, self.l1.shape[1]))
+        l1, l2 = (np.vstack([each, empty])[at] for each in (self.l1, self.l2))
+        return RowGroups(np.append(self.labels, -1)[at], self.tau, np.append(self.unit, 1.0)[at], l1, l2)
+
+    def together(self, mask: np.ndarray) -> np.ndarray:
+        """The mask (m, k) with all weights of each group that has one in it."""
+        d, met, out = len(self.labels), np.zeros(len(self.tau) + 1, dtype=bool), mask.copy()
+        met[self.labels[mask[:d].any(axis=1)]] = True
+        met[-1] = False  # rows in no group
+        out[:d] |= met[self.labels][:, None]
+        return out
+
+    def isotropic(self, unit: np.ndarray) -> np.ndarray:
+        """Units (m, k) of weights, raised so that the norm of a group is a multiple of the length in these units."""
+        out = unit.copy()
+        for part in self.parts:
+            out[part.rows] = (unit[part.rows] / part.unit).max(axis=(1, 2), keepdims=True) * part.unit
+        return out
 
     def scale(self) -> np.ndarray:
         """What the KKT residual of a row is measured against, tau + the largest a of its group; 0 of other rows."""
@@ -130,17 +160,41 @@ class RowGroups:
             total += float(part.tau @ lengths(V) + (part.a * np.abs(V)).sum() + (part.q * V * V).sum() / 2)
         return total
 
+    def change(self, W: np.ndarray, moved: np.ndarray) -> float:
+        """By how much the norms change; few digits cancel in the sum."""
+        total = 0.0
+        for part in self.parts:
+            V, U = part.weights(W), part.weights(moved)
+            both = lengths(V) + lengths(U)
+            total += float(part.tau @ (((U - V) * (U + V)).sum(axis=1) / np.where(both > 0, both, 1.0)))
+        return total
+
+    def precision(self, W: np.ndarray) -> np.ndarray:
+        """tau u^2 / ||W_g|| of each row, the curvature of the parabola that touches the norm at W; 0 beside groups."""
+        out = np.zeros(len(self.labels))
+        for part in self.parts:
+            length = lengths(part.weights(W))
+            with np.errstate(divide="ignore"):
+                out[part.rows] = (part.tau / length)[:, None] * part.unit[:, :, 0] ** 2
+        return out
+
     def judge(self, W: np.ndarray, G: np.ndarray, out: np.ndarray) -> Judged:
         """Relative KKT residuals of the groups into the rows of ``out``; G is the gradient of the loss."""
-        worst = unridged = 1.0
         for part in self.parts:
             V, Z = part.weights(W), part.gradients(G)
             found = residuals(V, -(Z + part.q * V), part.a, part.tau) / (part.tau + part.a.max(axis=1))
             out[part.rows] = found[:, None, None]
-            over = dual_norm(Z, part.a, part.tau)
-            worst = max(worst, float(over.max()))
-            unridged = max(unridged, float(over[~part.q.any(axis=1)].max(initial=0.0)))
+        worst, unridged = (max(1.0, self.largest_dual_norm(G, every)) for every in (True, False))
         return Judged(self.penalty(W), 1.0 / worst, 1.0 / unridged)
+
+    def largest_dual_norm(self, G: np.ndarray, every: bool = True) -> float:
+        """Of all groups, or of those without a ridge."""
+        largest = 0.0
+        for part in self.parts:
+            there = np.ones(len(part.tau), dtype=bool) if every else ~part.q.any(axis=1)
+            found = dual_norm(part.gradients(G)[there], part.a[there], part.tau[there])
+            largest = max(largest, float(found.max(initial=0.0)))
+        return largest
 
     def excess(self, G: np.ndarray, shrink: float) -> float:
         """The conjugate of the penalty at the shrunk gradient, where a ridge makes it finite."""

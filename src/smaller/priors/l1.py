@@ -49,6 +49,10 @@ class ElasticNet:
         """The same prior with another strength of its ridge term."""
         return ElasticNet(self.l1, lam, self.factor, self.scale)
 
+    def with_scale(self, scale: np.ndarray) -> ElasticNet:
+        """The same prior in other units of the columns."""
+        return ElasticNet(self.l1, self.l2, self.factor, scale)
+
 
 class Laplace(ElasticNet):
     """lam sum c |w|: the sparse prior of SMLR (Krishnapuram et al. 2005, eq. 3)."""

@@ -40,10 +40,27 @@ def kept(inner, X, names: np.ndarray, labels: list[str]) -> dict[str, Any]:
         "of": int(coef.shape[1]),
         "weights": weights,
         "weights_number": len(rows),
+        "groups": kept_groups(inner, coef * unit),
         "intercept": np.asarray(inner.intercept_, dtype=float).tolist(),
         "standardised": not vectors,
         "errors": error is not None,
     }
+
+
+def kept_groups(inner, standard: np.ndarray) -> dict[str, Any] | None:
+    """The labelled groups of columns that have a weight, the largest norm of weights (per standard deviation) first."""
+    labels = getattr(inner, "groups", None)
+    if labels is None or isinstance(labels, str) or np.shape(labels) != standard.shape[1:]:
+        return None
+    names, member = np.unique(np.asarray(labels), return_inverse=True)
+    norms = np.sqrt(np.bincount(member, weights=np.square(standard).sum(axis=0)))
+    sizes, used = np.bincount(member), np.bincount(member, weights=standard.any(axis=0)).astype(int)
+    listed = [
+        {"group": str(names[g]), "norm": float(norms[g]), "kept": int(used[g]), "of": int(sizes[g])}
+        for g in np.argsort(-norms, kind="stable")[:LISTED]
+        if used[g]
+    ]
+    return {"number": int(np.count_nonzero(used)), "of": len(names), "groups": listed}
 
 
 def label_of(row: int, rows: int, labels: list[str]) -> str:

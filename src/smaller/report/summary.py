@@ -20,7 +20,8 @@ def summary(facts: dict[str, Any]) -> dict[str, list[str]]:
     """Sentences without technical terms: ``says`` what was found, and ``watch`` what to be careful about."""
     says, watch = (_classes if facts["task"] == CLASSIFICATION else _numbers)(facts)
     if facts["data"]["training_sample"]:
-        watch.insert(0, "These are the rows that the model was fitted on. On new rows it is wrong more often.")
+        more = "it is wrong more often" if facts["task"] == CLASSIFICATION else "its errors are larger"
+        watch.insert(0, f"These are the rows that the model was fitted on. On new rows {more}.")
     elif facts["data"]["seen"]:
         share = f"{100 * facts['data']['seen']:.0f} %"
         watch.insert(0, f"About {share} of these rows are among those that the model was fitted on.")
@@ -41,7 +42,8 @@ def _from(facts: dict[str, Any]) -> str:
     kept = facts["kept"]
     if kept["what"] == "relevance vectors":
         return f"from how similar a row is to {kept['number']} of the {kept['of']} rows it was fitted on"
-    return f"from {kept['number']} of {kept['of']} {kept['what']}"
+    groups = f", in {kept['groups']['number']} of {kept['groups']['of']} groups" if kept["groups"] else ""
+    return f"from {kept['number']} of {kept['of']} {kept['what']}{groups}"
 
 
 def _classes(facts: dict[str, Any]) -> tuple[list[str], list[str]]:

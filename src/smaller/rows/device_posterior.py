@@ -52,9 +52,9 @@ class AcceleratedPosterior(Posterior):
         """Whether X is in single precision."""
         return self.design.X.dtype == self.xp.float32
 
-    def put(self, a: np.ndarray) -> Any:
-        """An array on the device, in float64."""
-        return self.design.put(a)
+    def put(self, a: np.ndarray, dtype: Any = None) -> Any:
+        """An array on the device, in float64 by default."""
+        return self.design.put(a, dtype)
 
     def weighted(self, A: Any) -> np.ndarray:
         """sum_i s_i A_i."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..models.base import NON_NEGATIVE, Given, without
-from ..models.folds import GivenRows, class_folds
+from ..models.folds import GivenRows, check_labels_of_samples, check_settings_of_columns, class_folds
 from ..models.multinomial import SparseMultinomialModel
 from ..models.strength_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
 from ..models.targets import split
@@ -150,11 +150,7 @@ class SMLRCV(SparseMultinomialModel):
         -------
         self
         """
-        if groups is not None and np.shape(groups) != np.shape(y)[:1]:
-            raise ValueError(
-                f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
-                f"{np.shape(groups)}. Labels of columns go to the constructor: SMLRCV(groups=...)."
-            )
+        check_labels_of_samples(self, groups, y)
         return self._fit(Given(X, y, sample_weight, offset, groups))
 
     def _check(self, given: Given) -> Sample:
@@ -166,17 +162,11 @@ class SMLRCV(SparseMultinomialModel):
             )
         self._ridges()
         sample = super()._check(given)
+        check_settings_of_columns(self, sample, "SMLR")
         if self.relax and hasattr(sample.basis, "center_index_"):
             raise ValueError(
                 "relax=True is for columns; relevance vectors of a kernel, fitted without a penalty, overfit. Leave "
                 "relax out, or take basis='linear' or 'quadratic'."
-            )
-        labelled = self.groups is not None and not isinstance(self.groups, str)
-        name = "penalty_factor" if self.penalty_factor is not None else "labels of groups" if labelled else None
-        if name is not None and hasattr(sample.basis, "center_index_"):
-            raise ValueError(
-                f"SMLRCV takes no {name} with a kernel basis: its columns are training samples, and each fold "
-                f"has other ones. Leave {name} out, or use SMLR at a strength of your choice."
             )
         return sample
 

@@ -11,10 +11,11 @@ from sklearn.model_selection import check_cv
 from ..design import as_design, host
 from ..models.adaptive import LaplaceRegressor, solve_laplace
 from ..models.base import Given, problem_of, without
-from ..models.folds import GivenRows
+from ..models.folds import GivenRows, check_labels_of_samples, check_settings_of_columns
 from ..models.strength_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..objective.problem import Problem
 from ..objective.sample import Sample
+from ..priors import ElasticNet
 from ..solvers import Solution
 from .training_path import collected_numbers, laplace_grid, laplace_solutions
 
@@ -39,6 +40,8 @@ class LaplaceRegressorCV(LaplaceRegressor):
         Folds fitted side by side.
     noise, basis, solver, fit_intercept, standardize, tol, max_iter
         As in :class:`LaplaceRegressor`.
+    l2, penalty_factor, groups, l1_share, group_factor
+        As in :class:`LaplaceRegressor`. (Labels of *samples*, for the splitter, go to ``fit(..., groups=)``.)
 
     Attributes
     ----------
@@ -84,6 +87,11 @@ class LaplaceRegressorCV(LaplaceRegressor):
         standardize=True,
         tol=1e-6,
         max_iter=None,
+        l2=0.0,
+        penalty_factor=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
     ):
         self.lams = lams
         self.eps = eps
@@ -97,6 +105,11 @@ class LaplaceRegressorCV(LaplaceRegressor):
         self.standardize = standardize
         self.tol = tol
         self.max_iter = max_iter
+        self.l2 = l2
+        self.penalty_factor = penalty_factor
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
 
     def fit(self, X, y, sample_weight=None, offset=None, groups=None):
         """Fit the model at the strength that cross-validation chooses.
@@ -112,9 +125,15 @@ class LaplaceRegressorCV(LaplaceRegressor):
         -------
         self
         """
+        check_labels_of_samples(self, groups, y)
         return self._fit(Given(X, y, sample_weight, offset, groups))
 
-    def _strength(self, sample: Sample) -> float:
+    def _check(self, given: Given) -> Sample:
+        sample = super()._check(given)
+        check_settings_of_columns(self, sample, "LaplaceRegressor")
+        return sample
+
+    def _strength(self, sample: Sample, prior: ElasticNet) -> float:
         return 1.0
 
     def _solve(self, problem: Problem) -> Solution:
@@ -169,9 +188,12 @@ class _Fold:
         refuse_unweighted(rows)
         X, y, weight, offset, *_ = rows
         design = as_design(problem.sample.basis.transform(X), problem.sample.design.intercept)
-        known = np.asarray(y, dtype=np.float64) - (0.0 if offset is None else np.reshape(offset, len(y)))
+        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        known = y - (0.0 if offset is None else np.reshape(offset, y.shape))
         scores = [
-            -float(np.average((known - host(design.scores(found.weights))[:, 0]) ** 2, weights=weight))
+            -float(np.average(((known - host(design.scores(found.weights))) ** 2).mean(axis=1), weights=weight))
             for found in laplace_solutions(problem, self.grid, self.model)
         ]
-        return np.array(scores + [scores[-1] if scores else -np.var(known)] * (len(self.grid) - len(scores)))
+        return np.array(
+            scores + [scores[-1] if scores else -float(known.var(axis=0).mean())] * (len(self.grid) - len(scores))
+        )

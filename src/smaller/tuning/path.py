@@ -144,7 +144,11 @@ def path(X, y, lams=100, *, eps=None, sample_weight=None, offset=None, **paramet
         if name in parameters:
             raise ValueError(f"path takes no {name}: it follows lams, with warm starts, by the Newton solver.")
     model = SMLR(**parameters)
-    problem = problem_of(model, X, y, sample_weight, offset)
+    return followed(problem_of(model, X, y, sample_weight, offset), model, lams, eps)
+
+
+def followed(problem: Problem, model: SMLR, lams, eps: float | None = None) -> Path:
+    """The path of a problem that the model has posed."""
     grid = grid_of(problem, lams, eps)
     trail = trail_of(problem, grid, model.tol, model.max_iter)
     warn_if_unconverged(model, trail.missed())

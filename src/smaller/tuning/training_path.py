@@ -16,6 +16,7 @@ from ..models.strength_choice import strength_grid
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..solvers import Solution
+from ..solvers.type1.scaled_lasso import Standardised
 from .cross_validation import SMLRCV
 from .path import Path, path
 from .relaxed import ridge_of, weights_on_path
@@ -65,7 +66,9 @@ def laplace_path(X, y, lams=50, *, eps=None, sample_weight=None, offset=None, **
 def laplace_grid(problem: Problem, lams, eps: float | None, learn: bool) -> np.ndarray:
     """Strengths from the data, or those given."""
     sample = problem.sample
-    largest = _largest(problem, learn) if isinstance(lams, Integral) else 0.0
+    noise, largest = None if learn else problem.likelihood.noise, 0.0
+    if isinstance(lams, Integral):
+        largest = Standardised(sample, problem.prior).largest_strength(noise)
     return strength_grid(largest, lams, eps, sample.weight.sum() < sample.design.d)
 
 
@@ -171,31 +174,20 @@ def strength_of(model) -> float:
     return float(getattr(model, "lam_", getattr(model, "lam", np.nan)))
 
 
-def _largest(problem: Problem, learn: bool) -> float:
-    """The strength from which on every weight is 0: max_j |phi_j . (y - b)| / (u_j noise), b the null model's."""
-    y, s, design = problem.sample.Y[:, 0], problem.sample.weight, problem.sample.design
-    center = float(s @ y / s.sum()) if design.intercept else 0.0
-    residual = y - center
-    noise = float(s @ residual**2 / s.sum()) if learn else problem.likelihood.noise
-    if noise == 0:
-        return 0.0
-    unit = 1.0 if problem.prior.scale is None else problem.prior.scale / np.sqrt(noise)
-    pull = design.pull((s * residual)[:, None])[: design.d, 0]
-    return float((np.abs(pull) / (noise * unit)).max(initial=0.0))
-
-
 def collected_numbers(sample: Sample, grid: np.ndarray, solutions: list[Solution]) -> Path:
     """The solutions at the first strengths of the grid as a path of a regression."""
     grid, d = grid[: len(solutions)], sample.design.d
-    weights = [solution.weights[:, 0] for solution in solutions]
+    weights = [solution.weights.T for solution in solutions]
     return Path(
         lams=grid,
-        weights=sparse.csr_array(np.array([w[:d] for w in weights]).reshape(-1, d)),
-        intercepts=np.array([[w[d] if sample.design.intercept else 0.0] for w in weights]).reshape(-1, 1),
+        weights=sparse.csr_array(np.array([w[:, :d] for w in weights]).reshape(-1, d)),
+        intercepts=np.array([w[:, d] if sample.design.intercept else np.zeros(sample.k) for w in weights]).reshape(
+            -1, sample.k
+        ),
         objectives=np.array([solution.objective for solution in solutions]),
         dual_gaps=np.array([solution.gap for solution in solutions]),
         violations=np.array([solution.violation for solution in solutions]),
-        n_kept=np.array([np.count_nonzero(w[:d]) for w in weights], dtype=int),
+        n_kept=np.array([np.count_nonzero(w[:, :d].any(axis=0)) for w in weights], dtype=int),
         classes=np.array([]),
         noises=np.array([solution.extra["noise"] for solution in solutions]),
     )

@@ -67,7 +67,7 @@ class SummedPoint(NamedTuple):
 
 
 class SummedPosterior(Posterior):
-    """Negative log posterior of a multinomial likelihood with a convex separable prior, summed over blocks of rows."""
+    """Negative log posterior of a multinomial likelihood with a convex prior, summed over blocks of rows."""
 
     design: Blocks
     sample: DaskSample
@@ -239,11 +239,12 @@ class SummedPosterior(Posterior):
 
     def _shrinkages(self, G: np.ndarray) -> set[float]:
         d = self.design.d
-        l1, l2, free = self.l1[:d], self.l2[:d], self.free[:d]
+        l1, l2, single = self.l1[:d], self.l2[:d], ~self.free[:d] & self.ungrouped[:d, None]
         tried = set()
-        for must in (~free, ~free & (l2 == 0)) if l2.any() else (~free,):
-            over = must & (np.abs(G) > l1)
-            tried.add(float((l1[over] / np.abs(G[over])).min(initial=1.0)))
+        for every in (True, False) if l2.any() else (True,):
+            over = (single if every else single & (l2 == 0)) & (np.abs(G) > l1)
+            largest = 0.0 if self.blocks is None else self.blocks.largest_dual_norm(G, every)
+            tried.add(min(float((l1[over] / np.abs(G[over])).min(initial=1.0)), 1.0 / max(largest, 1.0)))
         return tried
 
     def _dual_at(self, sums: Sums, G: np.ndarray, rho: float, move: np.ndarray | None, eps: float) -> float:
@@ -252,7 +253,9 @@ class SummedPosterior(Posterior):
         dual = (1 - rho * eps) * float(np.interp(inner, SHRINKAGES, sums.entropies))
         if self.offset is not None:
             dual += rho * self._offset_term(sums.offsets, move)
-        quadratic = self.l2[:d] > 0
+        quadratic = (self.l2[:d] > 0) & self.ungrouped[:d, None]
+        if self.blocks is not None:
+            dual -= self.blocks.excess(G, rho)
         if quadratic.any():
             excess = np.maximum(rho * np.abs(G[quadratic]) - self.l1[:d][quadratic], 0.0)
             dual -= float((excess**2 / (2 * self.l2[:d][quadratic])).sum())

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...design import host
 from ...objective.posterior import Posterior
-from .proximal import LONGEST, ProximalGradient, soft_threshold
+from .proximal import LONGEST, ProximalGradient, Shrinking
 
 SOON = 300  # gradient steps after which Newton steps are tried, however much their Hessian costs
 PATIENCE, LAST_PATIENCE = 60, 1000  # steps without progress after which single and double precision stop
@@ -48,7 +48,11 @@ class DescentSteps:
 
 
 class Descent:
-    """Gradient steps on W' = norm W and b' = b + center.W, in which columns are centred and of norm 1."""
+    """Gradient steps on W' = norm W and b' = b + center.W, in which columns are centred and of norm 1.
+
+    In a group, columns that the prior measures alike have the norm of the longest of them. Where there are groups a
+    ridge belongs to what is smooth, else to the penalty.
+    """
 
     def __init__(self, objective: Any, precise: bool):
         self.objective, self.precise = objective, precise
@@ -60,7 +64,11 @@ class Descent:
         unit = np.sqrt(np.append(square, total))  # of each column, and of the intercept's ones
         rounding = 1e-6 if objective.single else 1e-13  # relative spread below which a column counts as constant
         still = unit <= rounding * np.sqrt(total) * np.append(np.abs(self.center), 0.0)
-        self.unit = put(np.where(still, 1.0, unit)[:, None])
+        unit = np.where(still, 0.0, unit)[:, None]
+        if objective.blocks is not None:
+            unit = objective.blocks.isotropic(unit)
+        unit = np.where(unit > 0, unit, 1.0)
+        self.unit = put(unit)
         self.moves = put(np.where(still, 0.0, 1.0)[:, None] * np.append(np.ones(d), float(design.intercept))[:, None])
         self.mean = put(self.center[None, :])
         pad = np.zeros((1 - design.intercept, objective.k))
@@ -68,9 +76,10 @@ class Descent:
         scale[scale == 0] = 1.0
         l1, l2, scale = put(l1) / self.unit, put(l2) / self.unit**2, put(scale) / self.unit
         self.loss = objective.loss_gradient(precise)
-        self.steps = ProximalGradient(
-            self._gradient, lambda z, t: soft_threshold(z, t * l1, xp) / (1.0 + t * l2), scale, xp
-        )
+        shrinking = Shrinking(l1, objective.blocks, unit, xp, put)
+        self.l2 = None if objective.blocks is None or not objective.ridged else l2
+        shrink = shrinking if self.l2 is not None else lambda z, t: shrinking(z, t) / (1.0 + t * l2)
+        self.steps = ProximalGradient(self._gradient, shrink, scale, xp)
 
     def run(self, W: np.ndarray, target: float, longest: int = LONGEST) -> tuple[np.ndarray, int, bool]:
         """Steps until the violation seems below the target; the weights, how many steps, and whether it is."""
@@ -86,7 +95,8 @@ class Descent:
         G, left = self.loss(W[:d, :], b)
         G = G - self.mean.T * left
         concat = xp.concat if hasattr(xp, "concat") else np.concatenate  # NumPy 1 has no concat
-        return self.moves * concat([G, left], axis=0) / self.unit
+        G = self.moves * concat([G, left], axis=0) / self.unit
+        return G if self.l2 is None else G + self.l2 * v
 
     def _inward(self, W: np.ndarray) -> Any:
         d = self.objective.design.d

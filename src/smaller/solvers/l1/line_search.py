@@ -53,7 +53,7 @@ class Steps:
         length, target = 1.0, self.proposal(point)
         for attempt in range(ATTEMPTS):
             D = target - point.W
-            slope = float((G * D).sum()) + o.l1_change(point.W, target)
+            slope = float((G * D).sum()) + o.kinked_change(point.W, target)
             if not slope < -ROUNDING * abs(point.value) and attempt == 0:
                 wider = self.widened(point)
                 if wider is not None:

@@ -21,7 +21,6 @@ from ..smooth import LEAST, confirm, is_settled, settle, smooth
 from ..solution import History, Solution
 from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
 from .descent import DescentSteps
-from .group_newton import group_newton
 from .line_search import Steps
 from .quadratic import quadratic_minimum
 from .quasi_newton import QuasiNewton
@@ -61,8 +60,6 @@ def newton(
         return smooth(objective, W, tol, max_iter)
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
-    if objective.blocks is not None:
-        return group_newton(objective, W, tol, max_iter, F)
     return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
 
 
@@ -115,7 +112,7 @@ def _first_point(objective: Posterior, W: np.ndarray, F: Any, means: Any, tol: f
 
 
 def _is_optimal(objective: Posterior, point: Any, tol: float) -> bool:
-    return point.gap <= tol and (bool(objective.l1.any()) or point.violation <= tol)
+    return point.gap <= tol and (objective.sparse or point.violation <= tol)
 
 
 def _polish(point: Any, means: Any, limit: int) -> Any:
@@ -147,11 +144,10 @@ class NewtonSteps(Steps):
         """These steps, or others where the Hessian is too large, or costs more than the others."""
         objective: Any = self.objective
         if objective.remote:
-            if self.other is None and not self.whole and self._count(self._must(point.W)) > HESSIAN:
+            if self.other is None and self._count(self._wanted(point.W, point)) > HESSIAN:
                 self.other = QuasiNewton(objective, objective.drawn is None and objective.design.d <= GRAM)
             return self.other or self
-        size = self._count(self._must(point.W))
-        size = size if size > HESSIAN else self._count(self.asks(point.W, point))
+        size = self._count(self._wanted(point.W, point))
         if size <= HESSIAN and (objective.design.n * size**2 <= objective.cheap or getattr(self.other, "slow", False)):
             return self
         self.other = self.other or DescentSteps(objective, self.tol)
@@ -162,23 +158,27 @@ class NewtonSteps(Steps):
         return int(np.count_nonzero(mask))
 
     def _must(self, W: np.ndarray) -> np.ndarray:
-        return (W != 0) | (self.objective.l1 == 0)
+        return self.objective.together((W != 0) | ~self.objective.kinked)
 
     def asks(self, W: np.ndarray, before: Any) -> np.ndarray:
         """The weights (m, k) whose Hessian is asked for: all, or the working set that is foreseen."""
+        wanted = self._wanted(W, before)
+        return wanted if self._count(wanted) <= HESSIAN else np.zeros(W.shape, dtype=bool)
+
+    def _wanted(self, W: np.ndarray, before: Any) -> np.ndarray:
         if self.whole:
             return np.ones(W.shape, dtype=bool)
         must = self._must(W)
         size = self._count(must)
         if before is None or size > HESSIAN:
-            return must if size <= HESSIAN else np.zeros(W.shape, dtype=bool)
+            return must
         room = min(HESSIAN - size, max(ROOM, size))
         pressing = np.where(must, 0.0, self.objective.pressing(before.G))
         near = np.flatnonzero((pressing > min(NEAR, max(self.screen, 0.0))).ravel())
         if len(near) > room:
             near = near[np.argpartition(pressing.ravel()[near], -room)[-room:]]
         must.flat[near] = True
-        return must
+        return self.objective.together(must)
 
     def widened(self, point: Any) -> Any:
         """The same point with the Hessian of the weights that press to move, where these were not foreseen."""
@@ -199,6 +199,7 @@ class NewtonSteps(Steps):
         T = centring(active, o.moments.mean) if o.design.intercept and not o.remote else None
         H, g = (H, g) if T is None else ((T.T @ (T.T @ H).T).T, T.T @ g)
         w = point.W[at]
-        step = quadratic_minimum(H, g, w, o.l1[at], o.scale[at], FORCING * point.violation) - w
+        groups = None if o.blocks is None else o.blocks.on(feature)
+        step = quadratic_minimum(H, g, w, o.l1[at], o.scale[at], FORCING * point.violation, groups) - w
         target[at] = w + (step if T is None else T @ step)
         return target

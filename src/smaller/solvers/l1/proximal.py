@@ -98,6 +98,52 @@ class ProximalGradient:
         return self.L
 
 
+class Shrinking:
+    """The minimiser over x of ``|x - z|^2 / 2 + t (sum l1 |x| + sum_g tau_g ||x_g||)``, a function of z and t.
+
+    Entries are shrunk first, then the groups.
+
+    Parameters
+    ----------
+    l1 : array of shape (m, k)
+    groups : RowGroups or None
+        Of the rows; with None there are no norms.
+    unit : ndarray of shape (m, k) or (m, 1)
+        What weights are multiplied by in x: in each group a multiple of the units of its norm.
+    xp : array namespace
+    put : function
+        From a NumPy array, and a type of the namespace, to an array beside x.
+    """
+
+    def __init__(self, l1: Any, groups: Any, unit: np.ndarray, xp: Any = np, put: Any = np.asarray):
+        self.l1, self.xp, self.parts = l1, xp, []
+        if groups is None or not len(groups.rows):
+            return
+        for part in groups.parts:
+            tau = part.tau / (unit[part.rows[:, 0], 0] / part.unit[:, 0, 0])
+            self.parts.append((put(part.rows.ravel(), xp.int64), part.rows.shape, put(tau)))
+        inside = np.concatenate([part.rows.ravel() for part in groups.parts])
+        alone = np.setdiff1d(np.arange(len(unit)), inside)
+        self.alone = put(np.ones(len(alone)))
+        self.back = put(np.argsort(np.concatenate([inside, alone])), xp.int64)
+
+    def __call__(self, z: Any, t: Any) -> Any:
+        x = soft_threshold(z, t * self.l1, self.xp)
+        return x * self._factors(x, t)[:, None] if self.parts else x
+
+    def _factors(self, x: Any, t: Any) -> Any:
+        """What is left of each row."""
+        xp = self.xp
+        squares, factors = xp.sum(x * x, axis=1), []
+        for rows, shape, tau in self.parts:
+            own = xp.reshape(xp.take(squares, rows), shape)
+            length = xp.sqrt(xp.sum(own, axis=1))
+            left = xp.clip(1.0 - t * tau / xp.where(length > 0, length, xp.ones_like(length)), 0.0, None)
+            factors.append(xp.reshape(left[:, None] + xp.zeros_like(own), (-1,)))
+        concat = xp.concat if hasattr(xp, "concat") else np.concatenate  # NumPy 1 has no concat
+        return xp.take(concat([*factors, self.alone]), self.back)
+
+
 def soft_threshold(z: Any, threshold: Any, xp: Any = np) -> Any:
     """The minimiser over x of ``|x - z|^2 / 2 + threshold |x|``."""
     return xp.sign(z) * xp.clip(xp.abs(z) - threshold, 0.0, None)

@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError, solve
 
 from ...rows.dask.summed_posterior import SummedPoint, SummedPosterior
 from .line_search import Steps
-from .proximal import ProximalGradient, soft_threshold
+from .proximal import ProximalGradient, Shrinking
 
 MEMORY = 12
 PRESSING = 0.7  # weights with |gradient| / l1 above this take part in a step
@@ -54,8 +54,9 @@ class QuasiNewton(Steps):
     def proposal(self, point: SummedPoint) -> np.ndarray:
         """Where the model is least, of the rows of weights that are not zero or press to leave it."""
         o: Any = self.objective
-        pressing = (point.W != 0) | (np.abs(point.G) >= PRESSING * o.l1)
-        rows = np.flatnonzero(pressing.any(axis=1))
+        pressing = (point.W != 0) | ~o.kinked | (o.pressing(point.G) >= PRESSING)
+        rows = np.flatnonzero(o.together(pressing).any(axis=1))
+        groups = None if o.blocks is None else o.blocks.on(rows)
         unit, l1, l2 = self.unit[rows], o.l1[rows] / self.unit[rows], o.l2[rows] / self.unit[rows] ** 2
         scale, aim = o.scale[rows] / unit, FORCING * point.violation
         base, tau = self._base(point, rows)
@@ -67,9 +68,9 @@ class QuasiNewton(Steps):
         curvature = np.maximum(np.diag(point.sums.curvature), np.finfo(float).tiny)
         root = np.sqrt(tau * curvature * np.ones_like(l1) + l2)  # coordinates in which the model's diagonal is 1
         g, W = point.G[rows] / unit, point.W[rows] * unit
-        model = ProximalGradient(
-            lambda x: (g + product(x / root - W)) / root, lambda z, t: soft_threshold(z, t * l1 / root), scale / root
-        )
+        root = root if groups is None else groups.isotropic(root * unit) / unit
+        shrink = Shrinking(l1 / root, groups, root * unit)
+        model = ProximalGradient(lambda x: (g + product(x / root - W)) / root, shrink, scale / root)
         least, *_ = model.run(root * W, aim, LONGEST)
         target = point.W.copy()
         target[rows] = least / root / unit

@@ -33,6 +33,7 @@ LENGTHS = (1.0, 0.5, 0.1)  # of an M-step
 LARGEST = 2000  # unknowns up to which a failed system is solved again by orthogonal transformations
 PATIENCE = 30  # steps without gain after which nothing more is expected
 POLISHED = 1e-11
+FLAT = 1e10  # variance of a weight without a penalty, times its curvature: as good as infinite
 
 
 def reweighted(objective: MixturePosterior, start: Start, tol: float, max_iter: int) -> Solution:
@@ -315,8 +316,9 @@ def spread(design: Design, omega: np.ndarray, gamma: np.ndarray, rows: np.ndarra
     """U (I + U K U)^-1 U, K = Phi^T diag(omega) Phi on omega-centred columns: the inverse of K + diag(gamma)^-1."""
     total = max(float(omega.sum()), np.finfo(float).tiny)  # offsets of a million may leave no curvature at all
     center = design.pull(omega[:, None], rows)[:, 0] / total * design.intercept
-    U = np.sqrt(gamma)
-    A = U[:, None] * design.spread(omega, center, rows) * U
+    A = design.spread(omega, center, rows)
+    U = np.sqrt(np.where(np.isinf(gamma), FLAT / np.maximum(np.diag(A), np.finfo(float).tiny), gamma))
+    A = U[:, None] * A * U
     A.flat[:: len(A) + 1] += 1.0
     covariance = U[:, None] * _inverse_above_one(A) * U
     return Spread((covariance + covariance.T) / 2, center, 1.0 / total if design.intercept else 0.0)

@@ -2,7 +2,9 @@
 
 With the strength in units of the noise, ``lam |w| / sigma``, and ``sigma^2 = |y - F|^2 / S``, weights and noise
 together minimise the convex ``|y - F|^2 / (2 sigma) + S sigma / 2 + lam |w|`` (the scaled lasso of Sun and Zhang 2012);
-with the strength in absolute units each step raises the joint posterior of Figueiredo (2003).
+with the strength in absolute units each step raises the joint posterior of Figueiredo (2003). All of that holds for any
+norm in place of ``|w|``, such as those of groups, and for k targets of one noise, whose samples count k times. A ridge
+in units of the noise, ``l2 |w|^2 / (2 sigma^2)``, is convex with sigma as the residuals are, and counts as they do.
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...design import Design
 from ...errors import Status
 from ...likelihoods import Gaussian
 from ...objective.mixture import MixturePosterior
 from ...objective.posterior import Posterior
-from ...priors import Laplace, laplace_mixture
+from ...objective.sample import Sample
+from ...priors import ElasticNet, Laplace, laplace_mixture
 from ..l1.newton import newton
+from ..l1.warm_path import null_point
 from ..smooth import settle, solve_semidefinite
 from ..solution import History, Solution, Step
 from .reweighted import revived, reweighted
@@ -30,50 +33,91 @@ REVIVALS, FINEST = 100, 1e-13
 SPENT = 0.75  # a noise that still halves when this share of the degrees of freedom is spent goes to 0
 
 
+class Standardised:
+    """The problem in units of the targets' deviation from their means, one unit for all targets.
+
+    Parameters
+    ----------
+    sample : Sample
+        With targets Y (n, k).
+    prior : ElasticNet
+        With units of the columns its strength is in these and in units of the noise, else absolute.
+    """
+
+    def __init__(self, sample: Sample, prior: ElasticNet):
+        self.sample, self.prior, design, s = sample, prior, sample.design, sample.weight
+        Y, size = sample.Y, s.sum() * sample.k
+        self.center = s @ Y / s.sum() * design.intercept
+        self.variance = float((s @ (Y - self.center) ** 2).sum() / size)
+        if not self.variance > 1e-28 * float(self.center @ self.center) / sample.k:
+            self.variance = 0.0  # of constants, only rounding
+        self.unit = np.sqrt(self.variance) or 1.0
+        self.Y = np.asfortranarray((Y - self.center) / self.unit) if self.variance else np.zeros(Y.shape, order="F")
+
+    def pose(self, noise: float) -> Posterior:
+        """The objective at a noise."""
+        scale, d = self.prior.scale, self.sample.design.d
+        prior = self.prior.with_scale(np.full(d, self.unit) if scale is None else scale / np.sqrt(noise))
+        return Posterior(self.sample.design, self.Y, Gaussian(noise), prior, self.sample.weight)
+
+    def largest_strength(self, noise: float | None) -> float:
+        """The strength from which on every weight under an L1 term or a norm is 0; with None at the learned noise."""
+        if not self.variance:
+            return 0.0
+        known = 1.0 if noise is None else noise / self.unit**2
+        point = null_point(self.pose(known))
+        if noise is None:
+            known = _mean_square(self.pose(1.0), point.W, point.F, self.prior.scale is not None)
+        return self.pose(known).largest_strength(null_point(self.pose(known))) if known > 0 else 0.0
+
+
 def laplace(
-    design: Design,
-    y: np.ndarray,
-    s: np.ndarray,
-    lam: float,
-    scale: np.ndarray | None,
+    sample: Sample,
+    prior: ElasticNet,
     noise: float | None,
     solver: Callable[..., Solution],
     tol: float,
     max_iter: int,
 ) -> Solution:
-    """Regression with a Laplace prior, posed in units of the target's deviation, returned in those of the data.
+    """Regression with a Laplace prior, alone or of groups; with None the noise, one for all targets, is learned.
 
-    Parameters
-    ----------
-    scale : ndarray of shape (d,) or None
-        Units of the columns, for a strength in these and in units of the noise; None for an absolute strength.
-    noise : float or None
-        A variance, or None to learn it.
+    ``extra["gamma"]`` has for each kept column and target the variance of a normal prior that has the same slope and
+    lies below: 1 / (l1 / |w| + l2 + tau / ||W_g||), in the units of the data; infinite without a penalty.
     """
-    total = s.sum()
-    center = float(s @ y / total) * design.intercept
-    variance = float(s @ (y - center) ** 2 / total)
-    variance = variance if variance > 1e-28 * center**2 else 0.0  # of a constant, only rounding
-    unit = np.sqrt(variance) or 1.0
-    Y = ((y - center) / unit if variance else np.zeros(design.n))[:, None]
-
-    def pose(noise: float) -> Posterior:
-        units = np.full(design.d, unit) if scale is None else scale / np.sqrt(noise)
-        return Posterior(design, Y, Gaussian(noise), Laplace(lam, scale=units), s)
-
+    problem, design = Standardised(sample, prior), sample.design
+    unit, variance = problem.unit, problem.variance
     if noise is None and variance > 0:
-        solution = lasso(pose, solver, tol, max_iter, 1.0, convex=scale is not None)
-        objective = pose(solution.extra["noise"])
+        solution = lasso(problem.pose, solver, tol, max_iter, 1.0, convex=prior.scale is not None)
+        objective = problem.pose(solution.extra["noise"])
     else:
-        objective = pose(1.0 if noise is None else noise / unit**2)
+        objective = problem.pose(1.0 if noise is None else noise / unit**2)
         solution = solver(objective, objective.start(), tol, max_iter)
+    kept = np.flatnonzero(solution.weights[: design.d].any(axis=1))
+    gamma = unit**2 * _variances(objective, solution.weights)[kept]
     W = unit * solution.weights
-    kept = np.flatnonzero(W[: design.d, 0])
-    gamma = np.abs(W[kept, 0]) / (objective.l1[kept, 0] / unit)
     if design.intercept:
-        W[-1] += center
+        W[-1] += problem.center
     known = objective.likelihood.noise * unit**2 if noise or variance else 0.0
     return solution._replace(weights=W, extra={"noise": known, "gamma": gamma})
+
+
+def _variances(objective: Posterior, W: np.ndarray) -> np.ndarray:
+    """Of the weights (d, k) that are not 0, those of the normal priors that touch theirs; 0 of the others."""
+    d = objective.design.d
+    W, l1 = W[:d], objective.l1[:d]
+    slope = np.divide(l1, np.abs(W), out=np.zeros_like(W), where=W != 0) + objective.l2[:d]
+    if objective.blocks is not None:
+        slope += objective.blocks.precision(W)[:, None]
+    with np.errstate(divide="ignore"):
+        return np.where(W != 0, 1 / slope, 0.0)
+
+
+def _mean_square(objective: Posterior, W: np.ndarray, F: np.ndarray, convex: bool) -> float:
+    """The noise that these weights ask for: the mean square of the residuals, a ridge in its units with them."""
+    square = float((objective.s @ (F - objective.Y) ** 2).sum())
+    if convex and objective.ridged:
+        square += objective.likelihood.noise * float((objective.l2 * W * W).sum())
+    return square / (objective.s.sum() * objective.k)
 
 
 def lasso(
@@ -97,22 +141,22 @@ def lasso(
     """
     noise, best, objective, missed, fine, collapsed = first, first, pose(first), np.inf, 1e-2, False
     W, value, n_iter = objective.start(), 0.0, 0
+    size = objective.s.sum() * objective.k
     history: list[Step] = []
     moves: list[tuple[float, float]] = []
     for _ in range(ROUNDS):
         if moves:
             noise = max(float(np.exp(_secant(moves))), LEAST * first) if convex else best
             objective = pose(noise)
-            fine = max(tol, min(1e-2, _resolving(missed, value, objective.s.sum())))
+            fine = max(tol, min(1e-2, _resolving(missed, value, size)))
         solution = solver(objective, W, fine, max_iter)
         W, value, n_iter = solution.weights, solution.objective, n_iter + solution.n_iter
         history += solution.history
-        mean_square = float(objective.s @ (solution.scores - objective.Y)[:, 0] ** 2) / objective.s.sum()
-        best = max(mean_square, LEAST * first)
+        best = max(_mean_square(objective, W, solution.scores, convex), LEAST * first)
         missed = abs(best / noise - 1.0)
         if (missed <= tol and fine <= tol) or solution.status is not Status.CONVERGED:
             break
-        if best < noise / 2 and np.count_nonzero(W[: objective.design.d]) > SPENT * objective.s.sum():
+        if best < noise / 2 and np.count_nonzero(W[: objective.design.d]) > SPENT * size:
             collapsed = True
             solution = solver(objective, W, tol, max_iter)
             break
@@ -149,6 +193,12 @@ def _secant(moves: list[tuple[float, float]]) -> float:
 def universal_strength(total: float, columns: int) -> float:
     """sqrt(2 S log d): the largest of d standardised columns' products with pure noise of variance 1 is about this."""
     return float(np.sqrt(2 * total * np.log(max(columns, 2))))
+
+
+def universal_group_strength(total: float, sizes: np.ndarray, factors: np.ndarray, targets: int) -> float:
+    """sqrt(S) max_g (sqrt(|g| k) + sqrt(2 log G)) / c_g: the same of G groups of uncorrelated columns, k targets."""
+    lengths = np.sqrt(sizes * targets) + np.sqrt(2 * np.log(max(len(sizes), 2)))
+    return float(np.sqrt(total) * (lengths / factors).max())
 
 
 def screened_noise(objective: MixturePosterior, tol: float = 1e-4) -> float:

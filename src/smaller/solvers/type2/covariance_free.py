@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_solve
 
+from ...objective.evidence import cholesky
 from .grouped import GroupedEvidence, GroupFit
 
 STEPS = 30  # from equal variances; many more lead to poorer maxima as often as to better ones
@@ -99,7 +100,7 @@ class Exact:
         each = np.repeat(gamma, problem.size)
         S = (self.Phi * each) @ self.Phi.T
         S.flat[:: len(S) + 1] += noise
-        solved = cho_solve(cho_factor(S), np.hstack([self.Y, self.Phi]))
+        solved = cho_solve((cholesky(S), True), np.hstack([self.Y, self.Phi]))
         mean = each[:, None] * (self.Phi.T @ solved[:, : problem.k])
         z = np.einsum("ij,ij->j", self.Phi, solved[:, problem.k :])
         return Moments(problem.totals((mean**2).mean(axis=1)), problem.totals(z))

@@ -66,12 +66,13 @@ class Numbers:
         }
 
 
-def mean_and_deviation(model, X) -> tuple[np.ndarray, np.ndarray]:
+def mean_and_deviation(model, X, outside: str = "warn") -> tuple[np.ndarray, np.ndarray]:
     """Predictions with their standard deviations; NaN where a model has none."""
     last = model[-1] if hasattr(model, "steps") else model
     last = getattr(last, "best_estimator_", last)
     if "return_std" in signature(last.predict).parameters:
-        return model.predict(X, return_std=True)
+        known = {"outside": outside} if "outside" in signature(last.predict).parameters else {}
+        return model.predict(X, return_std=True, **known)
     mean = model.predict(X)
     return mean, np.full(len(mean), np.nan)
 

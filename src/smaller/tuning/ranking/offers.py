@@ -33,6 +33,7 @@ class Settings(NamedTuple):
     standardize: bool = True
     class_weight: str | None = None
     scoring: str | None = None  # a name of SCORERS
+    groups: Any = None  # of columns: "features", or the label of each
 
 
 # The measures that a strength can be chosen by, and scikit-learn's names for them.
@@ -111,6 +112,7 @@ MODELS: dict[str, dict[str, Offer]] = {
         "laplace": Offer(_laplace, "the lasso with its noise learned, at a given strength or at the universal one"),
     },
 }
+GROUPED = "sbmlr", "smlr", "laplace"  # models that take groups of columns
 NAMES = list(dict.fromkeys(name for offers in MODELS.values() for name in offers))
 
 
@@ -126,6 +128,8 @@ def task_of(y: np.ndarray) -> str:
 def model_for(task: str, name: str | None, settings: Settings) -> Any:
     """The model of this name, or the default for the task; refused with what exists."""
     offered = MODELS[task]
+    if name is None and settings.groups is not None:
+        name = next(each for each in offered if each in GROUPED)
     if name in NAMES and name not in offered:
         raise ValueError(
             f"--model {name} is not for {task}, as which this target was read; take one of {', '.join(offered)}, or "
@@ -135,7 +139,7 @@ def model_for(task: str, name: str | None, settings: Settings) -> Any:
         choose("--model", name, offered)
     model = offered[name or next(iter(offered))].build(settings)
     _check_scoring(model, settings)
-    return _weighted(model, settings.class_weight, task)
+    return _weighted(_grouped(model, settings.groups), settings.class_weight, task)
 
 
 def _check_scoring(model, settings: Settings) -> None:
@@ -147,6 +151,18 @@ def _check_scoring(model, settings: Settings) -> None:
             f"--scoring chooses the strength of --model smlr by cross-validation, and {type(model).__name__} finds its "
             "strength in another way; use --model smlr without --lam, or leave --scoring out."
         )
+
+
+def _grouped(model, groups: Any) -> Any:
+    """The model with groups of columns, where it takes them."""
+    if groups is None:
+        return model
+    if "groups" not in model.get_params() or not hasattr(model, "l1_share"):
+        raise ValueError(
+            f"--groups is for models that take groups of columns, and {type(model).__name__} does not; leave it out, "
+            f"or use --model {', '.join(GROUPED)}."
+        )
+    return model.set_params(groups=groups)
 
 
 def _weighted(model, class_weight: str | None, task: str) -> Any:
@@ -177,8 +193,10 @@ def as_classes(y: np.ndarray) -> np.ndarray:
     return np.array([f"{value:g}" for value in y]) if y.dtype.kind == "f" else y
 
 
-def candidates(task: str, X, standardize: bool = True, class_weight: str | None = None) -> dict[str, Any]:
-    """Every model that suits the data, by name; the model without inputs comes last."""
+def candidates(
+    task: str, X, standardize: bool = True, class_weight: str | None = None, groups: Any = None
+) -> dict[str, Any]:
+    """Every model that suits the data, by name; the model without inputs comes last. Some take groups of columns."""
     thin, size = sparse.issparse(X), X.shape[0] * X.shape[1]
     settings = Settings(standardize=standardize)
     found = {
@@ -186,6 +204,8 @@ def candidates(task: str, X, standardize: bool = True, class_weight: str | None 
         for name, offer in MODELS[task].items()
         if not (offer.heavy and (thin or size > HEAVY)) and (standardize or name != "laplace")
     }
+    for name in found.keys() & set(GROUPED) if groups is not None else ():
+        _grouped(found[name], groups)
     machine = SBMLR if task == CLASSIFICATION else RVMRegressor
     first = next(iter(MODELS[task]))
     if task == REGRESSION and X.shape[1] <= PRODUCTS and size * X.shape[1] <= HEAVY and not thin:
