@@ -184,7 +184,7 @@ class LaplaceRegressor(Grouped, AdaptiveRegressor):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.solver == "newton"
         return tags
 
     def _pose(self, sample: Sample) -> Problem:
