@@ -936,7 +936,7 @@ def test_rows_far_from_all_training_rows_are_told_widened_or_refused(capsys):
     table.to_csv("train.csv", index=False)
     pd.DataFrame({"a": [0.0, 90.0], "b": [0.0, 90.0]}).to_csv("far.csv", index=False)
     smaller_command("fit train.csv -t y --basis rbf -o one.model", capsys)
-    out, err = smaller_command("predict one.model far.csv -o warned.csv", capsys)
+    _, err = smaller_command("predict one.model far.csv -o warned.csv", capsys)
     assert "1 of 2 samples are far from every training sample" in err
     smaller_command("predict one.model far.csv --outside widen -o wide.csv", capsys)
     plain, wide = (pd.read_csv(name)["standard deviation"] for name in ("warned.csv", "wide.csv"))
