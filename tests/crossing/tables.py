@@ -316,7 +316,7 @@ TABLES = [
         {
             **LABELLED,
             **WITH_DEVICE,
-            "basis": MORE_BASES,
+            "basis": BASES,
             "algorithm": ["fast", "original"],
             "multiclass": ["multinomial", "ovr"],
             "moderate": [True, False],

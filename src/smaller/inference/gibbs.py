@@ -65,6 +65,7 @@ class SoftmaxChain:
         self.shape = 1.0 if (data.weight == 1).all() else data.weight
         few = data.columns * data.A.shape[1] <= MOST and isinstance(data.A, np.ndarray)
         self.trajectories = Trajectories(data, prior) if prior.moves and few and data.Y.shape[1] > 2 else None
+        self.last: float | None = None  # log-likelihood of the present state, where it is known
         self.step, self.sweeps, self.warming = 0.3, 0, True
 
     def sweep(self) -> None:
@@ -79,6 +80,7 @@ class SoftmaxChain:
         precision = self.prior.update(self.rng, w)
         for column in range(data.columns):
             self._draw_class(column, precision[:, column])
+        self.last = None
         self.sweeps += 1
 
     def _draw_class(self, column: int, precision: np.ndarray) -> None:
@@ -101,7 +103,7 @@ class SoftmaxChain:
         """Propose c (W, b): nearly separable classes make the chain creep along this ray."""
         c = float(np.exp(self.step * self.rng.standard_normal()))
         dim = w.size + self.data.free_intercepts
-        change = self.log_likelihood(c) - self.log_likelihood() + dim * np.log(c)
+        change = self.log_likelihood(c) - self.present() + dim * np.log(c)
         change += self.prior.log_density(c * w) - self.prior.log_density(w)
         if self.data.ones:
             change -= 0.5 * self.data.intercept_precision * (c**2 - 1) * (self.V[self.d] ** 2).sum()
@@ -126,6 +128,12 @@ class SoftmaxChain:
             w += t[:, None]
             self.E += (self.data.A[:, : self.d] @ t)[:, None]
 
+    def present(self) -> float:
+        """The log-likelihood of the state after a sweep."""
+        if self.last is None:
+            self.last = self.log_likelihood()
+        return self.last
+
     def log_likelihood(self, c: float = 1.0) -> float:
         """log p(Y | c W, c b)."""
         if self.sign is not None:  # two classes
@@ -139,7 +147,7 @@ class SoftmaxChain:
         """The present state."""
         k = self.data.columns
         intercept = self.V[self.d, :k].copy() if self.data.ones else np.zeros(k)
-        return GibbsDraw(self.V[: self.d, :k].copy(), intercept, self.prior.lam, np.nan, self.log_likelihood())
+        return GibbsDraw(self.V[: self.d, :k].copy(), intercept, self.prior.lam, np.nan, self.present())
 
 
 @dataclass(frozen=True, eq=False)

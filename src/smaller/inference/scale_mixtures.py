@@ -30,6 +30,8 @@ class LaplaceScales:
         self.lam, self.unit, self.ridge, self.learned = lam, unit, ridge, learned
         self.free = (unit == 0) & (ridge == 0)
         self.count = int((unit > 0).sum())
+        self.normal = ridge + FREE * self.free  # precisions of the normal part of the prior
+        self.bare = not self.normal.any()
 
     def update(self, rng: np.random.Generator, w: np.ndarray, noise: float = 1.0) -> np.ndarray:
         """The strength given the weights, the scales integrated out; then the precisions given both."""
@@ -39,12 +41,15 @@ class LaplaceScales:
         rate = self.lam * self.unit
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             drawn = inverse_gaussian(rng, rate / np.maximum(np.abs(w), 1e-150), rate**2)
+        if self.bare:
+            return np.minimum(np.maximum(drawn, LEAST), MOST)
         precision = np.where(self.unit > 0, np.clip(drawn, LEAST, MOST), 0.0) + self.ridge
         return np.where(self.free, FREE, precision)
 
     def log_density(self, w: np.ndarray) -> float:
         """log p(w) up to a constant, the scales and a learned strength integrated out."""
-        size, square = (self.unit * np.abs(w)).sum(), ((self.ridge + FREE * self.free) * w**2).sum()
+        size = np.vdot(self.unit, np.abs(w))
+        square = 0.0 if self.bare else np.vdot(self.normal, w**2)
         if self.learned is None:
             return float(-self.lam * size - 0.5 * square)
         a, b = self.learned
@@ -52,12 +57,12 @@ class LaplaceScales:
 
     def slope(self, w: np.ndarray) -> np.ndarray:
         """Its gradient, with 0 at 0."""
-        return -self._rate(w) * self.unit * np.sign(w) - (self.ridge + FREE * self.free) * w
+        return -self._rate(w) * self.unit * np.sign(w) - self.normal * w
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Precisions of normal distributions about as wide as the prior near w."""
         rate = self._rate(w) * self.unit
-        return rate / np.maximum(np.abs(w), 1 / np.maximum(rate, 1e-150)) + self.ridge + FREE * self.free
+        return rate / np.maximum(np.abs(w), 1 / np.maximum(rate, 1e-150)) + self.normal
 
     def _rate(self, w: np.ndarray) -> float:
         """The strength, or the expected one given the weights."""
