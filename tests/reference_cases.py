@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
 FOLDER = Path(__file__).parent / "cases"
@@ -29,6 +29,18 @@ def of_unit_norm(load):
     return {"X": X, "y": y}
 
 
+def as_given(load):
+    X, y = load(return_X_y=True)
+    return {"X": X, "y": y}
+
+
+def grouped(load, sizes=None):
+    """Standardised columns in groups of columns side by side; without sizes, those of a measure given thrice."""
+    data = {name: values for name, values in standardised(load).items() if name != "T"}
+    groups = np.arange(data["X"].shape[1]) % 10 if sizes is None else np.repeat(np.arange(len(sizes)), sizes)
+    return {**data, "group": groups}
+
+
 # Inputs that scikit-learn has.
 BUILT_IN = {
     "smlr_iris": lambda: standardised(load_iris),
@@ -37,6 +49,14 @@ BUILT_IN = {
     "sbmlr_iris_bias": lambda: standardised(load_iris, bias=True),
     "sbmlr_wine": lambda: standardised(load_wine),
     "blasso_diabetes": lambda: of_unit_norm(load_diabetes),
+    "group_iris": lambda: standardised(load_iris),
+    "group_wine": lambda: grouped(load_wine, [3, 1, 2, 4, 3]),
+    "group_binary": lambda: grouped(load_breast_cancer),
+    "group_sbmlr_iris": lambda: standardised(load_iris),
+    "group_sbmlr_wine": lambda: standardised(load_wine),
+    "posterior_lasso_diabetes": lambda: as_given(load_diabetes),
+    "posterior_multinomial_iris": lambda: standardised(load_iris),
+    "group_units": dict,
     "bounds_tables": dict,
     "select_bounds": dict,
 }

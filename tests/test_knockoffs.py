@@ -291,6 +291,21 @@ def test_scikit_learn_finds_nothing_to_object_to_as_constructed(estimator, check
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+def test_false_discovery_rate_of_combined_copies_is_kept_for_four_classes():
+    rates = []
+    for seed in range(60):
+        X, y, true = simulated(400, 100, 20, 4, rho=0.7, seed=seed)
+        model = Knockoffs(SMLRCV(lams=20, eps=0.02, cv=3), fdr=0.2, n_copies=5, random_state=seed).fit(X, y)
+        false = len(np.setdiff1d(model.support_, true))
+        rates.append((false / max(len(model.support_), 1), (len(model.support_) - false) / len(true)))
+    shares, powers = np.array(rates).T
+    print(f"five copies: {shares.mean():.3f} +- {shares.std() / 60**0.5:.3f} false, {powers.mean():.2f} found")
+    assert shares.mean() <= 0.2 + 2 * shares.std() / np.sqrt(len(shares))
+    assert powers.mean() > 0.6
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
 @pytest.mark.parametrize("law", ["known", "estimated"])
 def test_false_discovery_rate_is_kept_for_four_classes(law):
     """n 400, p 100, 20 true features, AR(1) of 0.7; one copy each, so that the rate itself is tested.

@@ -198,7 +198,7 @@ def lasso(model, row, data, given):
     if isinstance(problem, judges.Lasso):
         w, b = W[0], b[0]
     complaints = judges.judge_convex(problem, w, b, model.objective_, model.dual_gap_, model.tol, model.status_)
-    ridge = row["l2"] * float((_finite(given, W) * unit**2 * W**2).sum()) * model.noise_ * row["standardize"]
+    ridge = row.get("l2", 0.0) * float((_finite(given, W) * unit**2 * W**2).sum()) * model.noise_ * row["standardize"]
     noise = (float((s @ R**2).sum()) + ridge) / s.sum() / len(W)
     if row["noise"] == "learn" and model.status_ == "converged" and abs(noise / model.noise_ - 1) > 1e-5:
         complaints.append(f"noise_ is {model.noise_:.9g}, the residuals have {noise:.9g}")
@@ -207,14 +207,14 @@ def lasso(model, row, data, given):
 
 def _finite(given, W):
     """Penalty factors of all weights."""
-    return np.ones(W.shape) if given["penalty_factor"] is None else np.broadcast_to(given["penalty_factor"], W.shape)
+    factor = given.get("penalty_factor")
+    return np.ones(W.shape) if factor is None else np.broadcast_to(factor, W.shape)
 
 
 def _lasso_problem(Phi, Y, s, model, given, unit):
     """The plain lasso of one target, or the judge of all terms."""
     (_, k), d = Y.shape, Phi.shape[1]
-    plain = given["groups"] is None and not given["l2"] and given["penalty_factor"] is None and k == 1
-    if plain:
+    if given.get("groups") is None and not given.get("l2") and given.get("penalty_factor") is None and k == 1:
         return judges.Lasso(Phi, Y[:, 0], s, model.noise_, model.lam_ * unit, given["fit_intercept"])
     factor, share = _finite(given, np.zeros((k, d))), given["l1_share"] if given["groups"] is not None else 1.0
     labels, tau = np.full(d, -1), np.zeros(0)

@@ -37,11 +37,7 @@ class GroupedSoftmax(Softmax):
         return out
 
     def dual(self, W, b):
-        F = self.scores(W, b)
-        R = self.residual(F)
-        G = self.centred_slope(R)
-        known = F.copy()
-        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        R, G, known = self._dual_terms(W, b)
         single = self._single()
         every, unridged = [1.0], [1.0]
         for z, a, q, tau in self._parts(G):
@@ -76,7 +72,9 @@ class GroupedSoftmax(Softmax):
                 ridge += (max(np.linalg.norm(_soft(z, a)) - tau, 0.0) + length / 2) * length / q.min()
             else:
                 worst = max(worst, length / tau)
-        return self.value_rounding(W, b) + float(worst) * self.penalty(W) + float(ridge)
+        worst = float(worst)
+        shrinkage = max(worst * self.penalty(W), self.lost_by_shrinking(W, b, worst))
+        return self.value_rounding(W, b) + shrinkage + float(ridge)
 
     def improve(self, W, b, enough):
         """Accelerated proximal steps, restarted where the objective rises."""
@@ -127,9 +125,16 @@ def _dual_norm(z, a, tau):
 def _conjugate(z, a, q, tau):
     """sup_w z.w - a |w| - tau ||w|| - q w^2 / 2, through the length r of the best w."""
     u = _soft(z, a)
-    if np.linalg.norm(u) <= tau:
+    over = np.linalg.norm(u) - tau
+    if over <= 0:
         return 0.0
-    most = (np.linalg.norm(u) - tau) / q.min()
-    r = brentq(lambda r: np.linalg.norm(u / (q * r + tau)) - 1.0, 0.0, 2 * most, xtol=1e-300, rtol=1e-14)
+    most = over / q.min()
+
+    def missed(r):
+        return np.linalg.norm(u / (q * r + tau)) - 1.0
+
+    if missed(0.0) <= 0 or missed(2 * most) >= 0:  # by rounding: u is as long as tau
+        return float(over**2 / (2 * q.min()))  # which the conjugate never exceeds
+    r = brentq(missed, 0.0, 2 * most, xtol=1e-300, rtol=1e-14)
     w = u * r / (q * r + tau)
     return float(q @ (w * w)) / 2

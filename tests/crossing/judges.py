@@ -213,17 +213,33 @@ class Softmax:
         With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that columns
         far from 0 do not multiply it: their products are those of the centred columns.
         """
+        R, G, known = self._dual_terms(W, b)
+        G = np.abs(G)
+        return max(self._dual_at(R, G, rho, known) for rho in self._shrinkages(G))
+
+    def _dual_terms(self, W, b):
+        """Residuals, their gradient about the means, and the known part of the scores."""
         F = self.scores(W, b)
         R = self.residual(F)
-        G = np.abs(self.centred_slope(R))
-        bound = -np.inf
         known = F.copy()
-        known[:, self.scored] -= self.Phi @ np.where((self.l1 > 0) | (self.l2 > 0), W, 0.0).T
+        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        return R, self.centred_slope(R), known
+
+    def _shrinkages(self, G):
         for which in ((self.l1 > 0) | (self.l2 > 0), (self.l1 > 0) & (self.l2 == 0)):
             over = G[which] > self.l1[which]
-            rho = float((self.l1[which][over] / G[which][over]).min(initial=1.0))
-            bound = max(bound, self._dual_at(R, G, rho, known))
-        return bound
+            yield float((self.l1[which][over] / G[which][over]).min(initial=1.0))
+
+    def lost_by_shrinking(self, W, b, part):
+        """What the dual value at the residuals loses where they are shrunk by a part.
+
+        To first order that is the part of the penalty; where rows are far on the wrong side, as large offsets put them,
+        it is the part of their loss.
+        """
+        R, _, known = self._dual_terms(W, b)
+        feasible = np.zeros_like(self.l1)
+        whole, shrunk = (self._dual_at(R, feasible, rho, known) for rho in (1.0, max(0.0, 1.0 - part)))
+        return max(0.0, whole - shrunk)
 
     def centred_slope(self, R):
         """Gradient of the loss in the weights of columns about their means, where there is an intercept."""
@@ -243,16 +259,17 @@ class Softmax:
         """What the rounding of the scores alone makes of the objective and of the dual bound.
 
         A score is known to a few units in the last place of what it is summed from, the error e. The objective moves by
-        sum s |R| e, and the gradient G by E = sum s P (1 - P) |x| e: a shrinkage l1 / |G| is known to E / l1 of itself,
-        which the bound multiplies by the penalty, and a ridge term |G|^2 / (2 l2) to |G| E / l2 + E^2 / (2 l2).
+        sum s |R| e, and the gradient G by E = sum s P (1 - P) |x| e: a shrinkage l1 / |G| is known to E / l1 of itself
+        (see `lost_by_shrinking`), and a ridge term |G|^2 / (2 l2) to |G| E / l2 + E^2 / (2 l2).
         """
         R = self.residual(self.scores(W, b))
         E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
         sparse, ridged = (self.l1 > 0) & (self.l2 == 0), self.l2 > 0
-        shrinkage = (E[sparse] / self.l1[sparse]).max(initial=0.0) * self.penalty(W)
+        part = float((E[sparse] / self.l1[sparse]).max(initial=0.0))
         G = np.abs(self.centred_slope(R))[ridged]
         ridge = ((np.maximum(G - self.l1[ridged], 0.0) + E[ridged] / 2) * E[ridged] / self.l2[ridged]).sum()
-        return self.value_rounding(W, b) + float(shrinkage) + float(ridge)
+        shrinkage = max(part * self.penalty(W), self.lost_by_shrinking(W, b, part))
+        return self.value_rounding(W, b) + shrinkage + float(ridge)
 
     def value_rounding(self, W, b):
         """The part of the objective: sum s |R| e, or more where e is not small: scores as much worse as they may be.

@@ -101,11 +101,6 @@ def no_em(row):
     return row["solver"] == "em" and more
 
 
-def labels_of_a_kernel(row):
-    """The columns of a kernel are other ones in each fold."""
-    return "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic")
-
-
 def refuse(*rules):
     """A row that any of the rules refuses."""
     return lambda row: any(rule(row) for rule in rules)
@@ -183,7 +178,7 @@ TABLES = [
         "SBMLR",
         {
             **LABELLED,
-            **ANYWHERE,
+            **WITH_DASK,
             **SOFTMAX,
             "solver": ["fixed-point", "component-wise"],
             "n_init": [1, 3],
@@ -193,9 +188,9 @@ TABLES = [
         limits={"component-wise": 300},
         refused=refuse(
             SMLR_RULES,
-            no_host_solvers,
             lambda row: row["solver"] == "component-wise" and row["classes"] == 20,
             no_such_groups,
+            lambda row: row["groups"] != "none" and row["layout"] == "dask",  # in test_dask.py
             lambda row: row["n_init"] > 1 and "sparse" in row["groups"],  # no evidence to choose by
             lambda row: row["groups"] != "none" and row["offset"] in ("1e3", "1e6"),  # tens of fits of seconds each
         ),
@@ -239,19 +234,16 @@ TABLES = [
         "LaplaceRegressorCV",
         {
             **REAL,
-            "targets": [1, 3],
+            "targets": [1],
             "basis": MORE_BASES,
             "rule": ["min", "1se"],
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
             "standardize": [True, False],
-            "l2": [0.0, 0.5],
-            "penalty_factor": ["none", "zeros and twos"],
-            "groups": GROUPS,
         },
         "lasso",
         fixed={"lams": 6, "cv": 2},
-        refused=refuse(SMLR_RULES, no_such_groups, other_columns, labels_of_a_kernel),
+        refused=SMLR_RULES,
     ),
     Table(
         "JeffreysRegressor",

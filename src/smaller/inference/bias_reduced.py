@@ -12,7 +12,7 @@ from ..models.adaptive import LaplaceRegressor
 from ..models.base import problem_of
 from ..models.multinomial import SMLR
 from .entry import Sample
-from .one_step import Estimates, curvature_at
+from .one_step import NOTHING_LEFT, Estimates, curvature_at
 
 TOLERANCE = 1e-14  # nats: half the squared distance to the optimum, in standard errors
 STEPS, HALVINGS = 100, 30
@@ -49,10 +49,7 @@ def bias_reduced(sample: Sample, fit_intercept: bool) -> Estimates:
     try:
         point = _evaluated(objective, objective.start())
     except np.linalg.LinAlgError:
-        raise ValueError(
-            "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give "
-            "a smaller offset."
-        ) from None
+        raise ValueError(NOTHING_LEFT) from None
     for _ in range(STEPS):
         step = point.step()
         promised = float((step * point.pull).sum())

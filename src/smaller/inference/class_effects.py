@@ -21,6 +21,7 @@ NEWTON_STEPS, SETTLED = 50, 1e-6  # at most; and the expected gain, in nats, bel
 # Brought to their modes are features whose quadratic log factor is near the best, and is strong or one of the largest.
 HOPELESS, WEAK, AT_MODES = 20.0, 3.0, 1000
 LOOKS, NEAR = 5, 0.1  # a new effect is looked at again while the logarithm of its variance changes by more than NEAR
+FLAT = 1e-8  # precision of the intercepts, flat but for directions in which every sample is certain
 LONGEST = 2.0  # step of a weight, in nats for each standard deviation
 
 
@@ -61,7 +62,7 @@ class ClassTarget:
         for _ in range(NEWTON_STEPS):
             P = softmax((offset + a) @ self.C.T, axis=1)
             gradient = s @ (self.Y - P) @ self.C
-            H = self.C.T @ (np.diag(s @ P) - (P * s[:, None]).T @ P) @ self.C
+            H = self.C.T @ (np.diag(s @ P) - (P * s[:, None]).T @ P) @ self.C + FLAT * np.eye(self.k)
             step = np.linalg.solve(H, gradient)
             a = a + step * min(1.0, LONGEST / max(np.abs(step).max(), 1e-300))
             if gradient @ step < 1e-3 * SETTLED:
@@ -91,7 +92,7 @@ class ClassTarget:
         slope = Z.pull(s * (self.Y - P) @ C)
         flat = omega.reshape(Z.n, k * k)
         mixed, square = Z.pull(flat).reshape(-1, k, k), Z.squares(flat).reshape(-1, k, k)
-        along = np.linalg.solve(omega.sum(axis=0), mixed)  # (d, k, k): how the intercepts follow b
+        along = np.linalg.solve(omega.sum(axis=0) + FLAT * np.eye(k), mixed)  # (d, k, k): how the intercepts follow b
         info = square - mixed.swapaxes(1, 2) @ along
         H = info + np.eye(k) / variance
         b = np.linalg.solve(H, slope[..., None])[..., 0]
@@ -151,7 +152,7 @@ class ClassTarget:
         sums += sums.swapaxes(2, 3)
         curvature = C.T @ (sums.sum(axis=3)[..., None] * np.eye(m) - sums) @ C  # each row of diag P - P P^T sums to 0
         H = np.empty((len(z), 2 * k, 2 * k))
-        H[:, :k, :k], H[:, :k, k:], H[:, k:, :k] = curvature[0], curvature[1], curvature[1]
+        H[:, :k, :k], H[:, :k, k:], H[:, k:, :k] = curvature[0] + FLAT * np.eye(k), curvature[1], curvature[1]
         H[:, k:, k:] = curvature[2] + np.eye(k) / variance
         return H
 

@@ -68,11 +68,16 @@ def _coef(model) -> np.ndarray:
 
 
 def _normal(rng: np.random.Generator, covariance: np.ndarray, count: int) -> np.ndarray:
-    """Draws of N(0, covariance), which may be singular: (count, size); exactly 0 where the variance is."""
-    own = np.flatnonzero(np.diag(covariance))
-    values, vectors = np.linalg.eigh(covariance[np.ix_(own, own)])
+    """Draws of N(0, covariance), which may be singular: (count, size); exactly 0 where the variance is.
+
+    They are drawn by the correlations: the variances may differ by more orders of magnitude than a number has digits.
+    """
+    own = np.flatnonzero(np.diag(covariance) > 0)
+    deviation = np.sqrt(np.diag(covariance)[own])
+    values, vectors = np.linalg.eigh(covariance[np.ix_(own, own)] / deviation[:, None] / deviation)
     drawn = np.zeros((count, len(covariance)))
-    drawn[:, own] = rng.standard_normal((count, len(own))) * np.sqrt(np.maximum(values, 0.0)) @ vectors.T
+    normal = rng.standard_normal((count, len(own)))
+    drawn[:, own] = (normal * np.sqrt(np.maximum(values, 0.0)) @ vectors.T) * deviation
     return drawn
 
 

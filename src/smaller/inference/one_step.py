@@ -19,6 +19,12 @@ TOLERANCE = 1e-8  # relative duality gap of each nodewise lasso
 REPORTED = 50  # progress is told after so many lassos
 
 
+NOTHING_LEFT = (
+    "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give a "
+    "smaller offset."
+)
+
+
 class Curvature(NamedTuple):
     """The negative log-likelihood near some weights: of d columns and k scores, the intercepts fitted."""
 
@@ -116,6 +122,8 @@ def nodewise(H: np.ndarray, penalty: float) -> np.ndarray:
     ``gamma_j = argmin |D_j - D gamma|^2 / 2 + penalty |D_j| sqrt(2 log P) |gamma|_1``, ``gamma_jj = 0``.
     """
     size, P = np.diagonal(H), len(H)
+    if not (size > 0).all():
+        raise ValueError(NOTHING_LEFT)
     values, vectors = np.linalg.eigh(H)
     D = np.asfortranarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)
     design, (solve, iterations), M = as_design(D), SOLVERS["newton"], np.eye(P)

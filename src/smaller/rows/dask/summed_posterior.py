@@ -242,11 +242,9 @@ class SummedPosterior(Posterior):
         l1, l2, single = self.l1[:d], self.l2[:d], ~self.free[:d] & self.ungrouped[:d, None]
         tried = set()
         for every in (True, False) if l2.any() else (True,):
-            must = single if every else single & (l2 == 0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(must & (G != 0), l1 / np.abs(G), np.inf)
-            over = 0.0 if self.blocks is None else self.blocks.largest_dual_norm(G, every)
-            tried.add(min(1.0, float(ratio.min(initial=1.0)), 1.0 / max(over, 1.0)))
+            over = (single if every else single & (l2 == 0)) & (np.abs(G) > l1)
+            largest = 0.0 if self.blocks is None else self.blocks.largest_dual_norm(G, every)
+            tried.add(min(float((l1[over] / np.abs(G[over])).min(initial=1.0)), 1.0 / max(largest, 1.0)))
         return tried
 
     def _dual_at(self, sums: Sums, G: np.ndarray, rho: float, move: np.ndarray | None, eps: float) -> float:
