@@ -25,7 +25,7 @@ unexport PYTHONPATH PYTHONHOME
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test fuzz test-pure test-slow test-gpu test-oldest test-sdist test-sanitized test-core coverage lint format docs bench reproduce clean FORCE
+.PHONY: help demo test fuzz test-pure test-slow test-gpu test-oldest test-sdist test-sanitized test-core coverage lint format hooks tidy work checks docs bench reproduce clean FORCE
 
 help:  ## show this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
@@ -94,6 +94,27 @@ format: $(STAMPS)/extra-lint  ## put the code into the house style
 	$(PY) -m ruff check --quiet --fix --exit-zero .
 	$(PY) -m ruff format .
 
+hooks: $(STAMPS)/package $(STAMPS)/extra-test $(STAMPS)/extra-lint $(STAMPS)/extra-check  ## run the hooks of pre-commit on all files
+	$(PY) -m pre_commit run --all-files $(ARGS)
+
+TIDY = -std=c++17 $(shell $(PY) -c 'import nanobind, sysconfig; \
+	print("-isystem", nanobind.include_dir(), "-isystem", sysconfig.get_path("include"))')
+
+tidy: $(STAMPS)/base $(STAMPS)/extra-check  ## look for mistakes in the compiled core with clang-tidy (two minutes)
+	$(VENV)/bin/clang-tidy --quiet $(wildcard src/smaller/_core/*.cpp) -- $(TIDY)
+
+work: $(STAMPS)/package  ## count the steps and calls of some fits; more than recorded is an error (ARGS=--write records)
+	$(PY) .ci/work.py $(ARGS)
+
+checks: $(STAMPS)/package $(STAMPS)/extra-check  ## check the packages that would be published, and what they say of themselves
+	rm -rf build/packages && mkdir -p build/packages
+	$(PY) -m build --installer pip --outdir build/packages .
+	$(PY) -m twine check --strict build/packages/*
+	$(PY) -m check_manifest
+	! ls build/packages/*abi3*.whl > /dev/null 2>&1 || $(VENV)/bin/abi3audit --strict --summary build/packages/*abi3*.whl
+	$(VENV)/bin/validate-pyproject pyproject.toml
+	$(VENV)/bin/repo-review .
+
 docs: $(STAMPS)/package $(STAMPS)/extra-docs  ## build the documentation into docs/_build/html
 	$(PY) -m sphinx -W -b html docs docs/_build/html
 
@@ -117,7 +138,7 @@ ALIVE := $(shell [ ! -e $(STAMPS)/busy ] && [ "$$(cat $(STAMPS)/venv 2>/dev/null
 REQUIREMENTS = $(PY) -c 'import sys, tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
 	table = {"build": project["build-system"]["requires"], "run": project["project"]["dependencies"], \
 		"wheel-test": project["tool"]["cibuildwheel"]["test-requires"]}; \
-	table.update(project["project"]["optional-dependencies"]); \
+	table.update(project["project"]["optional-dependencies"] | project["dependency-groups"]); \
 	print(*sum((table[name] for name in sys.argv[1:]), []), sep="\n")'
 
 # $(call install,GROUPS): the third-party packages of these groups of pyproject.toml.

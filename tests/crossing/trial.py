@@ -45,6 +45,7 @@ DOCUMENTED = (
     "rate='learn' is refused: the columns separate the classes",
     "Sparse X with an intercept is not implemented for regression",
     "the prior does not scale with the noise",
+    "For LaplaceRegressor l2 and penalty_factor are not sampled",
 )
 # Models that select features of X by fits of an estimator, which labels or numbers call for.
 SELECTORS = {
