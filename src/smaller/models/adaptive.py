@@ -148,8 +148,11 @@ class LaplaceRegressor(Grouped, AdaptiveRegressor):
         "standardize": ["boolean"],
         **Grouped._group_constraints,
     }
-    _targets: ClassVar[dict] = {"y_numeric": True, "multi_output": True}
     _without_columns = "the mean of the targets"
+
+    @property
+    def _targets(self) -> dict:  # type: ignore[override]
+        return {"y_numeric": True, "multi_output": self.solver == "newton"}
 
     def __init__(
         self,
