@@ -139,7 +139,8 @@ def test_a_free_column_has_the_error_of_least_squares():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "em"}, "takes one target"),
+        ({"solver": "em"}, "should be a 1d array"),
+        ({"solver": "em", "l2": 1.0}, "takes one target"),
         ({"solver": "em", "groups": "features"}, "takes no groups"),
         ({"l1_share": 0.5}, "no effect without groups"),
         ({"penalty_factor": np.full(D, np.inf)}, "inf for every column"),
@@ -147,8 +148,9 @@ def test_a_free_column_has_the_error_of_least_squares():
     ],
 )
 def test_what_is_refused_says_why(settings, message):
+    X, Y = targets()
     with pytest.raises(ValueError, match=message):
-        LaplaceRegressor(**settings).fit(*targets())
+        LaplaceRegressor(**settings).fit(X, Y[:, 0] if len(settings) > 1 else Y)
 
 
 def test_posteriors_of_these_models_are_refused():
