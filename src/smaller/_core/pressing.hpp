@@ -134,7 +134,8 @@ private:
         for (size_t j = 0; j < X.d; ++j)
             for (size_t t = j * k; t < (j + 1) * k && state[j] == FAR && prior.groups->of[j] < 0; ++t)
                 if (bounds.bound(t) > exact * prior.l1(t)) state[j] = NEEDED;
-        for (const size_t t : fresh) state[t / k] = KNOWN;
+        // Of a column without a group some classes may be known, and all are computed.
+        for (const size_t t : fresh) state[t / k] = prior.grouped(t) ? KNOWN : NEEDED;
         for (size_t g = 0; g < prior.groups->count; ++g) mark(g, state);
         Places some;
         for (size_t j = 0; j < X.d; ++j)
