@@ -839,6 +839,7 @@ def shown():
 def test_the_commands_that_the_documentation_shows_work(commands, capsys, monkeypatch):
     for package in ("vl_convert", "jinja2", "onnx"):
         pytest.importorskip(package)
+    Path("parts.csv").write_text("column,group\nmean radius,size\nmean area,size\n", encoding="utf-8")
     for command in commands:
         smaller_command(command, capsys)
 

@@ -222,7 +222,7 @@ def test_a_prior_whose_f_increases_suits_reweighted_l1_as_well(others, k):
 
 def test_algorithms_that_a_prior_does_not_suit_say_why():
     Phi, y = sparse_problem()
-    with pytest.raises(ValueError, match="column by column"):
+    with pytest.raises(ValueError, match="of each column has a closed form"):
         TypeIIRegressor("fast", prior="laplace").fit(Phi, y)
     with pytest.raises(ValueError, match=r"linear in \|x\|"):
         TypeIIRegressor("reweighted-l1", prior="laplace").fit(Phi, y)

@@ -317,7 +317,7 @@ def spread(design: Design, omega: np.ndarray, gamma: np.ndarray, rows: np.ndarra
     total = max(float(omega.sum()), np.finfo(float).tiny)  # offsets of a million may leave no curvature at all
     center = design.pull(omega[:, None], rows)[:, 0] / total * design.intercept
     A = design.spread(omega, center, rows)
-    U = np.sqrt(np.where(np.isinf(gamma), FLAT / np.maximum(np.diag(A), np.finfo(float).tiny), gamma))
+    U = np.sqrt(np.where(np.isinf(gamma), FLAT / np.maximum(np.diag(A), FLAT * np.finfo(float).tiny), gamma))
     A = U[:, None] * A * U
     A.flat[:: len(A) + 1] += 1.0
     covariance = U[:, None] * _inverse_above_one(A) * U
