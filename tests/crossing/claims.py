@@ -452,7 +452,8 @@ def relevance(model, row, data, given):
         told.append(f"violation_ is claimed to be {model.violation_:.3g}, but a slope is {slope:.3g}")
     if model.status_ == "converged" and not model.violation_ <= model.tol:
         told.append(f"status converged with a violation of {model.violation_:.3g}")
-    if any(each.decrement > 1e-6 + each.blur for each in found):
+    admitted = 0.0 if model.status_ == "converged" else model.violation_
+    if any(each.decrement > 1e-6 + each.blur + admitted for each in found):
         told.append(f"coef_ is not the mode: decrements {[float(f'{each.decrement:.3g}') for each in found]}")
     return told + _sane(model, data)
 

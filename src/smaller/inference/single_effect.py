@@ -51,7 +51,8 @@ def effect_of(evidence: FeatureEvidence, variance: float, log_prior: np.ndarray)
     odds = log_prior + evidence.log_factors(variance)
     total = log_sum(odds)
     spread = variance / (1.0 + variance * evidence.info)
-    return Effect(np.exp(odds - total), spread * evidence.slope, spread, total)
+    share = np.exp(odds - odds.max())
+    return Effect(share / share.sum(), spread * evidence.slope, spread, total)
 
 
 def best_variance(evidence: FeatureEvidence, log_prior: np.ndarray, now: float, new: bool) -> float:

@@ -73,7 +73,7 @@ def _finished(
         history.append(_note(mode, began))
         rise, larger = _addition_in_trial(evidence, mode, tol)
     mode = evidence.refined(mode)
-    violation = max(rise, float(np.abs(mode.slopes).max(initial=0.0)))
+    violation = max(rise, float(np.abs(mode.slopes).max(initial=0.0)), 0.0 if mode.reached else mode.slope)
     status = Status.SLOPING if not ended else Status.CONVERGED if violation <= tol else Status.UNSETTLED
     return solution(evidence, mode, history, status, violation)
 
