@@ -90,7 +90,7 @@ def _alone(z, codes, m, s, v):
     A = np.einsum("mk,n->nmk", C, np.ones(len(s)))
     if z is not None:
         A = np.concatenate([A, C[None] * z[:, None, None]], axis=2)
-    ridge = np.zeros(A.shape[2])
+    ridge = np.full(A.shape[2], 1e-8)  # of the intercepts
     ridge[k:] = 1 / v
     beta = np.zeros(A.shape[2])
 

@@ -21,7 +21,7 @@ NEWTON_STEPS, SETTLED = 50, 1e-6  # at most; and the expected gain, in nats, bel
 # Brought to their modes are features whose quadratic log factor is near the best, and is strong or one of the largest.
 HOPELESS, WEAK, AT_MODES = 20.0, 3.0, 1000
 LOOKS, NEAR = 5, 0.1  # a new effect is looked at again while the logarithm of its variance changes by more than NEAR
-FLAT = 1e-8  # precision of the intercepts, flat but for directions in which every sample is certain
+FLAT = 1e-8  # precision of the intercepts: without it there is no mode where every sample is certain of its class
 LONGEST = 2.0  # step of a weight, in nats for each standard deviation
 
 
@@ -61,7 +61,7 @@ class ClassTarget:
         a, s = np.zeros(self.k), self.Z.weight
         for _ in range(NEWTON_STEPS):
             P = softmax((offset + a) @ self.C.T, axis=1)
-            gradient = s @ (self.Y - P) @ self.C
+            gradient = s @ (self.Y - P) @ self.C - FLAT * a
             H = self.C.T @ (np.diag(s @ P) - (P * s[:, None]).T @ P) @ self.C + FLAT * np.eye(self.k)
             step = np.linalg.solve(H, gradient)
             a = a + step * min(1.0, LONGEST / max(np.abs(step).max(), 1e-300))
@@ -69,10 +69,10 @@ class ClassTarget:
                 break
         F = (offset + a) @ self.C.T
         value = float(s @ ((self.Y * F).sum(axis=1) - logsumexp(F, axis=1)))
-        return a, value - 0.5 * float(np.linalg.slogdet(H)[1])
+        return a, value - 0.5 * FLAT * float(a @ a) - 0.5 * float(np.linalg.slogdet(H)[1])
 
     def alone(self, offset: np.ndarray, variance: float) -> Fits:
-        """Every feature alone under b ~ N(0, variance I), with flat intercepts: the promising ones at their modes."""
+        """Every feature alone under b ~ N(0, variance I), intercepts of variance 1e8: the promising at their modes."""
         a0, null = self.null(offset)
         a, b, factor, info = self._quadratic(offset, a0, variance)
         rank = np.argsort(np.argsort(-factor, kind="stable"))
@@ -132,9 +132,10 @@ class ClassTarget:
         total = P.sum(axis=0)
         P /= total
         own = F[self.codes, :, np.arange(len(s))].T  # scores of each sample's own class
-        value = (own - np.log(total)) @ s - (b**2).sum(axis=1) / (2 * variance)
+        value = (own - np.log(total)) @ s - (b**2).sum(axis=1) / (2 * variance) - 0.5 * FLAT * (a**2).sum(axis=1)
         R = (self.Y.T[:, None, :] - P) * s
-        gradient = np.concatenate([R.sum(axis=2).T @ C, np.einsum("cri,ri->rc", R, z) @ C - b / variance], axis=1)
+        along = np.einsum("cri,ri->rc", R, z) @ C - b / variance
+        gradient = np.concatenate([R.sum(axis=2).T @ C - FLAT * a, along], axis=1)
         return value, gradient, self._hessian(P, z, variance)
 
     def _hessian(self, P: np.ndarray, z: np.ndarray, variance: float) -> np.ndarray:
