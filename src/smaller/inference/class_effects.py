@@ -20,7 +20,9 @@ BLOCK = 2**20  # numbers in an array of samples x classes x features
 NEWTON_STEPS, SETTLED = 50, 1e-6  # at most; and the expected gain, in nats, below which no step is needed
 # Brought to their modes are features whose quadratic log factor is near the best, and is strong or one of the largest.
 HOPELESS, WEAK, AT_MODES = 20.0, 3.0, 1000
+DOUBTED = 0.75  # of the best log factor: so far off may the quadratic factors of strong features be
 LOOKS, NEAR = 5, 0.1  # a new effect is looked at again while the logarithm of its variance changes by more than NEAR
+SAME = 1e-4  # change of the logarithm of a variance that moves no mode
 FLAT = 1e-8  # precision of the intercepts: without it there is no mode where every sample is certain of its class
 LONGEST = 2.0  # step of a weight, in nats for each standard deviation
 
@@ -76,7 +78,7 @@ class ClassTarget:
         a0, null = self.null(offset)
         a, b, factor, info = self._quadratic(offset, a0, variance)
         rank = np.argsort(np.argsort(-factor, kind="stable"))
-        near = (factor > factor.max() - HOPELESS) & ((rank < AT_MODES) | (factor > WEAK))
+        near = (factor > factor.max() - max(HOPELESS, DOUBTED * factor.max())) & ((rank < AT_MODES) | (factor > WEAK))
         chosen = np.flatnonzero(self.Z.varies & near)
         step = max(1, BLOCK // (self.Z.n * (self.k + 1)))
         for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
@@ -199,6 +201,8 @@ def _update(target: ClassTarget, effects: Effects, effect: int, priors, learn: b
     if variance == 0:
         effects.drop(effect, prior)
         return True
+    if abs(np.log(variance / last)) > SAME:  # the modes belong to the variance before
+        evidence, directions = target.alone(offset, variance).evidence(variance)
     found = effect_of(evidence, variance, log_prior)
     effects.inclusion[effect], effects.prior_variance[effect] = found.inclusion, variance
     effects.mean[effect] = np.einsum("jkr,jr->jk", directions, found.mean)
