@@ -9,6 +9,7 @@ from scipy.optimize import minimize_scalar
 
 WIDEST = 40.0  # largest logarithm of prior variance times information that is tried
 FIRST_GRID = np.arange(-8.0, WIDEST, 2.0)
+LARGEST = 15.0  # logarithm of the largest prior variance: where every sample is certain, no variance is large enough
 WORTHWHILE = 0.1  # log Bayes factor at which an effect that was switched off is used
 NEAR = 0.7  # the logarithm of the variance is looked for within this of its last value, first
 
@@ -68,9 +69,10 @@ def best_variance(evidence: FeatureEvidence, log_prior: np.ndarray, now: float, 
 
     found = None if new else _minimum_near(loss, np.log(now))
     if found is None:
-        grid = unit + FIRST_GRID
+        grid = np.minimum(unit + FIRST_GRID, LARGEST)
         centre = grid[np.argmin([loss(t) for t in grid])]
-        found = minimize_scalar(loss, bounds=(centre - 2, centre + 2), method="bounded", options={"xatol": 1e-4})
+        bounds = (centre - 2, min(centre + 2, LARGEST))
+        found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4})
     best, value = float(np.exp(found.x)), found.fun
     if not new and loss(np.log(now)) < value:
         best, value = now, loss(np.log(now))
@@ -79,7 +81,7 @@ def best_variance(evidence: FeatureEvidence, log_prior: np.ndarray, now: float, 
 
 def _minimum_near(loss, centre: float):
     """A minimum in the inside of an interval about the centre; None where it lies at an end."""
-    low, high = centre - NEAR, centre + NEAR
+    low, high = centre - NEAR, min(centre + NEAR, LARGEST)
     found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
     inside = low + 0.01 < found.x < high - 0.01
     return found if inside else None
