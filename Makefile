@@ -44,7 +44,7 @@ fuzz: $(STAMPS)/package $(STAMPS)/extra-test  ## try random crossings of options
 	cd tests && "$(abspath $(PY))" -m crossing --minutes $(MINUTES) $(ARGS)
 
 MODEL_TESTS := $(patsubst %,tests/test_%.py,accelerated adaptive bad_input bounds contract decision dualspace gated \
-	invariance jcfo marginal memmap models objective persist relevance solvers strengths)
+	groups invariance jcfo marginal memmap models objective persist relevance solvers strengths)
 
 test-pure: $(STAMPS)/package $(STAMPS)/extra-test  ## run the tests of the models on the NumPy twins of the compiled core
 	SMALLER_PURE=1 $(PY) -m pytest -n auto $(or $(ARGS),$(MODEL_TESTS))

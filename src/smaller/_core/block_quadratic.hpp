@@ -34,7 +34,7 @@ private:
     std::vector<BlockModel> models;  // of blocks that have moved
     Numbers factor;
 
-    static constexpr int MAX_SWEEPS = 300, HALVINGS = 8;
+    static constexpr int MAX_SWEEPS = 300, HALVINGS = 40, DOUBLINGS = 30;
     static constexpr size_t SWEEPS_PER_FACTOR = 8, MAX_REST = 24;  // one sweep for so many rows of the Cholesky factor
     static constexpr double RIDGE = 1e-11;  // keeps the factor of collinear columns positive definite
 
@@ -90,7 +90,8 @@ private:
     }
 
     // Newton's equations of the weights that are not 0, with their signs where they have an L1 term. A weight whose
-    // sign would change then stops at 0. The step is halved until the model falls, and not taken where it does not.
+    // sign would change then stops at 0. The step is halved until the model falls, and not taken where it does not;
+    // it is doubled as long as the model falls further.
     void solve_on_support() {
         Places support;
         for (size_t c = 0; c < a; ++c)
@@ -107,17 +108,31 @@ private:
         while (!factorise_support(support, curved, ridge))
             if ((ridge *= 1e3) > 1e-4) return;
         solve_factor(factor.data(), m, move.data());
-        for (double length = 1.0; length > std::ldexp(1.0, -HALVINGS); length *= 0.5) {
-            Numbers step(m);
-            for (size_t r = 0; r < m; ++r) {
-                const size_t c = support[r];
-                const double w = weight(c), next = w + length * move[r];
-                step[r] = M.l1[c] > 0.0 && w * next < 0.0 ? -w : length * move[r];
-            }
-            if (!(change(support, step) < 0.0)) continue;
-            for (size_t r = 0; r < m; ++r) put(support[r], weight(support[r]) + step[r]);
-            return;
+        Numbers step = stopped(support, move, 1.0);
+        double gain = change(support, step);
+        const bool shorten = !(gain < 0.0);
+        // Along near copies of each other the model is flat: there the full step is far too short.
+        for (double length = 1.0; std::abs(std::log2(length)) < (shorten ? HALVINGS : DOUBLINGS);) {
+            length *= shorten ? 0.5 : 2.0;
+            Numbers other = stopped(support, move, length);
+            const double next = change(support, other);
+            if (!shorten && !(next < gain)) break;
+            step.swap(other);
+            gain = next;
+            if (shorten && gain < 0.0) break;
         }
+        if (!(gain < 0.0)) return;
+        for (size_t r = 0; r < m; ++r) put(support[r], weight(support[r]) + step[r]);
+    }
+
+    // A part of a move on the support; a weight whose sign would change stops at 0.
+    Numbers stopped(const Places& support, const Numbers& move, double length) const {
+        Numbers step(support.size());
+        for (size_t r = 0; r < step.size(); ++r) {
+            const double w = weight(support[r]), next = w + length * move[r];
+            step[r] = M.l1[support[r]] > 0.0 && w * next < 0.0 ? -w : length * move[r];
+        }
+        return step;
     }
 
     // tau w / ||w|| of each weight, and tau (I - u u^T) / ||w||, u = w / ||w||, on the support.

@@ -11,7 +11,7 @@ from .reference_norms import residuals, root_of_secular, shrunk, soft
 
 MOST_SWEEPS, SWEEPS_PER_SOLVE = 300, 3
 SHRINKINGS = 30  # proximal gradient steps on a block with an L1 term, in a sweep
-HALVINGS = 8
+HALVINGS, DOUBLINGS = 40, 30
 
 
 class _Model(NamedTuple):
@@ -87,7 +87,10 @@ def _least(Q, V, x, a, tau, q, U) -> np.ndarray:
 
 
 def _solve_on_support(model: _Model, d: np.ndarray, slope: np.ndarray) -> None:
-    """Newton's equations of the weights that are not 0; a step that does not lower the model is halved, then left."""
+    """Newton's equations of the weights that are not 0; a step that does not lower the model is halved, then left.
+
+    A step that does is doubled while the model falls further: along near copies the model is flat.
+    """
     x = model.w + d
     support = np.flatnonzero(x)
     H, g = model.H[np.ix_(support, support)].copy(), slope[support] + model.l1[support] * np.sign(x[support])
@@ -100,15 +103,26 @@ def _solve_on_support(model: _Model, d: np.ndarray, slope: np.ndarray) -> None:
             g[at] += model.tau[b] * u
     unit = np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
     step, before = -lstsq(H / np.outer(unit, unit), g / unit, cond=1e-13)[0] / unit, _penalty(model, x)
-    for length in 0.5 ** np.arange(HALVINGS):
+
+    def tried(length: float) -> tuple[float, np.ndarray]:
         new = x[support] + length * step
         new[(model.l1[support] > 0) & (new * x[support] < 0)] = 0.0
-        move = new - x[support]
-        trial = x.copy()
+        move, trial = new - x[support], x.copy()
         trial[support] = new
         change = move @ (slope[support] + model.H[np.ix_(support, support)] @ move / 2)
-        if change + _penalty(model, trial) - before < 0:
-            return _put(model, d, slope, support, new)
+        return float(change + _penalty(model, trial) - before), new
+
+    gain, new = tried(1.0)
+    if gain < 0:
+        for further in map(tried, 2.0 ** np.arange(1, DOUBLINGS)):
+            if not further[0] < gain:
+                break
+            gain, new = further
+    else:
+        shorter = (found for found in map(tried, 0.5 ** np.arange(1, HALVINGS)) if found[0] < 0)
+        gain, new = next(shorter, (gain, new))
+    if gain < 0:
+        _put(model, d, slope, support, new)
 
 
 def _penalty(model: _Model, x: np.ndarray) -> float:

@@ -63,7 +63,8 @@ def residuals(W: np.ndarray, V: np.ndarray, a: np.ndarray, tau: np.ndarray) -> n
     length = lengths(W)
     there = length > 0
     U = V - (tau / np.where(there, length, 1.0))[:, None] * W
-    off = lengths(np.where(W != 0, U - a * np.sign(W), soft(U, a)))
+    pull = np.where(W != 0, a, 0.0) * np.sign(W)  # columns that are left out have an infinite a
+    off = lengths(np.where(W != 0, U - pull, soft(U, a)))
     return np.where(there, off, np.maximum(lengths(soft(V, a)) - tau, 0.0))
 
 

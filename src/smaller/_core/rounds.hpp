@@ -69,6 +69,7 @@ private:
     // Of scores that were added up step by step, from those of their weights.
     static constexpr double DRIFT = 1e-12;
     static constexpr int STEPS_PER_PASS = 20;    // Newton steps between two passes
+    static constexpr int PATIENCE = 20;          // rounds without a gap of half the best so far are the last
     static constexpr double SHARE = 0.1;         // of tol is what the last working set is solved to
     // Of the violation is left where the working set is small and will grow.
     static constexpr double ROUGHLY = 0.3;
@@ -110,7 +111,8 @@ private:
         if (!known) refresh();
         look(known);
         settle();
-        for (;; ++out.iterations) {
+        double best = gap();
+        for (int improved = 0;; ++out.iterations) {
             note();
             const bool first = out.iterations == 0;
             // A point of a path is not just the last one's weights.
@@ -123,6 +125,11 @@ private:
                 return out;
             }
             if (out.iterations == rule.max_iter) return out;
+            if (gap() < 0.5 * best) best = gap(), improved = out.iterations;
+            if (out.iterations - improved == PATIENCE) {
+                out.status = Ending::STALLED;
+                return out;
+            }
             const bool settled = choose(first ? screen : 1.0) || (first && screen < 1.0);
             const bool small = 2 * chosen.size() < inner;
             const double enough = gap() > 0.0 ? SHARE * rule.tol / gap() : 1.0;
