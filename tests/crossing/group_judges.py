@@ -77,12 +77,53 @@ class GroupedSoftmax(Softmax):
         return self.value_rounding(W, b) + shrinkage + float(ridge)
 
     def improve(self, W, b, enough):
-        """Accelerated proximal steps, restarted where the objective rises."""
-        V, c = self._proximal(W, b, enough)
-        V, c, slack = self.settle(V, c)
-        best = min(self.value(W, b), self.value(V, c))
-        bound = max(self.dual(V, c) - slack, self.lower_bound(W, b))
+        """Newton steps on the weights that are not 0, then accelerated proximal steps and Newton steps from there."""
+        best, bound = self.value(W, b), self.lower_bound(W, b)
+        for start in (lambda: (W, b), lambda: self._proximal(W, b, enough)):
+            V, c, slack = self.settle(*self._newton(*start()))
+            best, bound = min(best, self.value(V, c)), max(bound, self.dual(V, c) - slack)
+            if best - bound <= enough:
+                break
         return best, bound, best - bound <= enough
+
+    def _newton(self, W, b, steps=100):
+        """Damped Newton steps on the weights that are not 0 and the free ones, where the norms are smooth."""
+        W, b, value, damping = W.copy(), b.copy(), self.value(W, b), 0.0
+        for _ in range(steps):
+            R = self.residual(self.scores(W, b))
+            active = (W != 0) | self.free
+            A = self._free_columns(active)
+            pull, curved = self._norms_derivatives(W)
+            G = self.slope(R)[0] + self.l2 * W + self.l1 * np.sign(W) + pull
+            g = np.append(G[active], self.slope(R)[1] if self.intercept else [])
+            H = self._curvature(R, A) + np.diag(np.append(self.l2[active], np.zeros(len(g) - active.sum())))
+            at = np.flatnonzero(active.ravel())
+            H[: len(at), : len(at)] += curved[np.ix_(at, at)]
+            unit = np.sqrt(np.maximum(np.diag(H), 1e-200))
+            lower, moved = self._damped(
+                W, b, value, active, np.sign(W[active]), g / unit, H / np.outer(unit, unit), unit, damping
+            )
+            if moved is None:
+                break
+            W, b, damping = moved
+            if value - lower <= 1e-16 * abs(value):
+                break
+            value = lower
+        return W, b
+
+    def _norms_derivatives(self, W):
+        """Gradient (k, d) and Hessian of the norms, all weights one after another, where the groups are not 0."""
+        pull, curved = np.zeros(W.shape), np.zeros((W.size, W.size))
+        places = np.arange(W.size).reshape(W.shape)
+        for columns, tau in self.groups:
+            unit = self.unit[:, columns]
+            w, at = (W[:, columns] * unit).ravel(), places[:, columns].ravel()
+            length = np.linalg.norm(w)
+            if length > 0:
+                pull[:, columns] = (tau * w / length).reshape(unit.shape) * unit
+                turn = tau / length * (np.eye(len(w)) - np.outer(w, w) / length**2)
+                curved[np.ix_(at, at)] = turn * np.outer(unit.ravel(), unit.ravel())
+        return pull, curved
 
     def _proximal(self, W, b, enough):
         A = self.Phi / self.unit[0]

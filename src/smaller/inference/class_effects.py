@@ -25,6 +25,8 @@ LOOKS, NEAR = 5, 0.1  # a new effect is looked at again while the logarithm of i
 SAME = 1e-4  # change of the logarithm of a variance that moves no mode
 FLAT = 1e-8  # precision of the intercepts: without it there is no mode where every sample is certain of its class
 LONGEST = 2.0  # step of a weight, in nats for each standard deviation
+FARTHEST_START = 10.0  # largest weight that Newton's method starts from
+LOSS = 1e-12  # of a value: what rounding may take from a step that does not lower it
 
 
 class Fits(NamedTuple):
@@ -78,13 +80,21 @@ class ClassTarget:
         a0, null = self.null(offset)
         a, b, factor, info = self._quadratic(offset, a0, variance)
         rank = np.argsort(np.argsort(-factor, kind="stable"))
-        near = (factor > factor.max() - max(HOPELESS, DOUBTED * factor.max())) & ((rank < AT_MODES) | (factor > WEAK))
-        chosen = np.flatnonzero(self.Z.varies & near)
+        doubted = self.Z.varies & ((rank < AT_MODES) | (factor > WEAK))
+        chosen = doubted & (factor > factor.max() - max(HOPELESS, DOUBTED * factor.max()))
+        while chosen.any():  # until no quadratic factor comes near the best of those at their modes
+            self._bring_to_modes(np.flatnonzero(chosen), offset, variance, (a, b, factor, info), null)
+            doubted, best = doubted & ~chosen, factor[chosen].max()
+            chosen = doubted & (factor > best - HOPELESS)
+        return Fits(b, factor, info)
+
+    def _bring_to_modes(self, columns: np.ndarray, offset: np.ndarray, variance: float, fits, null: float) -> None:
+        """Intercepts, weights, log factors and information of some features, in place."""
+        a, b, factor, info = fits
         step = max(1, BLOCK // (self.Z.n * (self.k + 1)))
-        for part in (chosen[i : i + step] for i in range(0, len(chosen), step)):
+        for part in (columns[i : i + step] for i in range(0, len(columns), step)):
             a[part], b[part], factor[part], info[part] = self._newton(part, offset, variance, a[part], b[part])
             factor[part] -= null
-        return Fits(b, factor, info)
 
     def _quadratic(self, offset: np.ndarray, a0: np.ndarray, variance: float):
         """Modes, log factors and information of all features in the quadratic approximation about b = 0."""
@@ -103,23 +113,28 @@ class ClassTarget:
 
     def _newton(self, columns: np.ndarray, offset: np.ndarray, variance: float, a: np.ndarray, b: np.ndarray):
         """Modes of some features, their Laplace factors before the null's is subtracted, and their information."""
-        z = np.ascontiguousarray(self.Z.take(columns).T)
-        k, left = self.k, np.arange(len(columns))
-        a, b = a.copy(), b.copy()
-        factor, info = np.empty(len(columns)), np.empty((len(columns), k, k))
+        z, k = np.ascontiguousarray(self.Z.take(columns).T), self.k
+        x, step = np.concatenate([a, np.clip(b, -FARTHEST_START, FARTHEST_START)], axis=1), np.zeros((len(b), 2 * k))
+        reached, left = np.full(len(b), -np.inf), np.arange(len(b))
+        factor, info = np.empty(len(b)), np.empty((len(b), k, k))
         for _ in range(NEWTON_STEPS):
-            value, gradient, H = self._derivatives(z[left], offset, variance, a[left], b[left])
-            step = np.linalg.solve(H, gradient[..., None])[..., 0]
+            trial = x[left] + step[left]
+            value, gradient, H = self._derivatives(z[left], offset, variance, trial[:, :k], trial[:, k:])
+            better = value >= reached[left] - LOSS * np.abs(value)
+            step[left[~better]] *= 0.5
+            gradient, H, at = gradient[better], H[better], left[better]
+            x[at], reached[at] = trial[better], value[better]
+            ahead = np.linalg.solve(H, gradient[..., None])[..., 0]
             schur = H[:, k:, k:] - H[:, k:, :k] @ np.linalg.solve(H[:, :k, :k], H[:, :k, k:])
-            factor[left] = value - 0.5 * (np.linalg.slogdet(H)[1] + k * np.log(variance))
-            info[left] = schur - np.eye(k) / variance
-            step *= np.minimum(1.0, LONGEST / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
-            a[left] += step[:, :k]
-            b[left] += step[:, k:]
-            left = left[(gradient * step).sum(axis=1) > SETTLED]
+            factor[at] = reached[at] - 0.5 * (np.linalg.slogdet(H)[1] + k * np.log(variance))
+            info[at] = schur - np.eye(k) / variance
+            done = (gradient * ahead).sum(axis=1) <= SETTLED
+            x[at[done]] += ahead[done]
+            step[at] = ahead * np.minimum(1.0, LONGEST / np.maximum(np.abs(ahead).max(axis=1), 1e-300))[:, None]
+            left = np.setdiff1d(left, at[done], assume_unique=True)
             if not len(left):
                 break
-        return a, b, factor, info
+        return x[:, :k], x[:, k:], factor, info
 
     def _derivatives(self, z: np.ndarray, offset: np.ndarray, variance: float, a: np.ndarray, b: np.ndarray):
         """Log posterior of (a, b) of each feature (r,), its gradient (r, 2k), and minus its Hessian (r, 2k, 2k).
