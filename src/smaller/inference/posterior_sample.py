@@ -98,6 +98,11 @@ class PosteriorSample:
         names = self.settings.get("feature_names_in")
         return None if names is None else np.asarray(names, dtype=object)
 
+    @property
+    def _centred(self) -> np.ndarray:
+        """The weights, less their mean over several classes."""
+        return self.coef - self.coef.mean(axis=2, keepdims=True) if self.coef.shape[2] > 1 else self.coef
+
     # -- the weights
 
     def mean(self) -> np.ndarray:
@@ -112,9 +117,13 @@ class PosteriorSample:
         """Posterior standard deviations of the weights, (n_rows, n_columns)."""
         return self.coef.std(axis=(0, 1))
 
-    def interval(self, level: float = 0.95) -> np.ndarray:
-        """Central intervals of the weights, (2, n_rows, n_columns): lower and upper ends."""
-        return np.quantile(self.coef, _ends(level), axis=(0, 1))
+    def interval(self, level: float = 0.95, centred: bool = False) -> np.ndarray:
+        """Central intervals of the weights, (2, n_rows, n_columns): lower and upper ends.
+
+        With `centred`, of the weights less their mean over several classes: what is added to a column's weights of all
+        classes changes no probability, so that the data say nothing about that mean.
+        """
+        return np.quantile(self._centred if centred else self.coef, _ends(level), axis=(0, 1))
 
     def probability_of_sign(self) -> np.ndarray:
         """max(P(w > 0), P(w < 0)) of each weight, (n_rows, n_columns)."""
@@ -131,8 +140,7 @@ class PosteriorSample:
 
     def feature_probability_above(self, eps: float = 0.1) -> np.ndarray:
         """P(max_l |w_jl - mean_l w_jl| sd_j > eps) of each column, over the classes, in any parametrisation."""
-        W = self.coef - self.coef.mean(axis=2, keepdims=True) if self.coef.shape[2] > 1 else self.coef
-        return (np.abs(W).max(axis=2) * self.scale > _size(eps)).mean(axis=(0, 1))
+        return (np.abs(self._centred).max(axis=2) * self.scale > _size(eps)).mean(axis=(0, 1))
 
     # -- predictions
 
@@ -217,7 +225,7 @@ class PosteriorSample:
         """What is diagnosed, (chains, draws, q), and its names: weights, less their mean over symmetric classes."""
         W = self.coef
         if W.shape[2] > 1 and W.any(axis=(0, 1, 3)).all():
-            W = W - W.mean(axis=2, keepdims=True)
+            W = self._centred
         rows = np.flatnonzero(W.any(axis=(0, 1, 3)))
         columns = np.flatnonzero(W.any(axis=(0, 1, 2)))
         W = W[:, :, rows][:, :, :, columns]
