@@ -80,11 +80,12 @@ def _settled(sample: PosteriorSample, low: np.ndarray, high: np.ndarray, drawn: 
     if several:
         (low, high), drawn = sample.interval(LEVEL, centred=True), np.tile(drawn.any(axis=0), (len(drawn), 1))
     sure, total = int((((low > 0) | (high < 0)) & drawn).sum()), int(drawn.sum())
-    less = ", less their mean over the classes," if several else ""
+    what, less = "the prediction" if sample.classes is None else "a probability", ""
+    if several:
+        less = ", less their mean over the classes,"
     return (
-        f"For {sure} of {total} weights the data settle whether they raise or lower "
-        f"{'the prediction' if sample.classes is None else 'a probability'}: their {LEVEL:.0%} interval{less} is on one "
-        "side of 0. For the others both are possible."
+        f"For {sure} of {total} weights the data settle whether they raise or lower {what}: their {LEVEL:.0%} "
+        f"interval{less} is on one side of 0. For the others both are possible."
     )
 
 
