@@ -166,6 +166,7 @@ def test_command_says_that_intervals_of_kept_features_are_conditional(files, cap
     [
         (["fit", "two.csv", "-o", "no.draws", "--posterior"], "an input file; name another file"),
         (["report", "two.model", "two.csv", "--posterior", "two.model"], "has no draws from a posterior"),
+        (["fit", "two.csv", "-o", "no.model", "--groups", "features", "--posterior"], "does not go with --groups"),
     ],
 )
 def test_command_refuses_with_a_sentence(files, capsys, monkeypatch, arguments, said):
