@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,7 +50,6 @@ class AdaptiveRegressor(Selector, RegressionModel):
         self._store_uncertainty(noise, each[0]._replace(covariance=covariance))
 
 
-@dataclass(eq=False, repr=False)
 class LaplaceRegressor(Grouped, AdaptiveRegressor):
     """Linear regression with a Laplace prior: the lasso, with the noise learned and the strength free of units.
 
@@ -141,21 +139,6 @@ class LaplaceRegressor(Grouped, AdaptiveRegressor):
     202 +- 54
     """
 
-    lam: Any = "universal"
-    _: KW_ONLY
-    noise: Any = "learn"
-    basis: Any = "linear"
-    solver: str = "newton"
-    fit_intercept: bool = True
-    standardize: bool = True
-    tol: float = 1e-6
-    max_iter: int | None = None
-    l2: float = 0.0
-    penalty_factor: Any = None
-    groups: Any = None
-    l1_share: float = 0.0
-    group_factor: Any = None
-
     _parameter_constraints: ClassVar[dict] = {
         **RegressionModel._parameter_constraints,
         "lam": [StrOptions({"universal"}), POSITIVE],
@@ -170,6 +153,37 @@ class LaplaceRegressor(Grouped, AdaptiveRegressor):
     @property
     def _targets(self) -> dict:  # type: ignore[override]
         return {"y_numeric": True, "multi_output": self.solver == "newton"}
+
+    def __init__(
+        self,
+        lam="universal",
+        *,
+        noise="learn",
+        basis="linear",
+        solver="newton",
+        fit_intercept=True,
+        standardize=True,
+        tol=1e-6,
+        max_iter=None,
+        l2=0.0,
+        penalty_factor=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
+    ):
+        self.lam = lam
+        self.noise = noise
+        self.basis = basis
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.l2 = l2
+        self.penalty_factor = penalty_factor
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

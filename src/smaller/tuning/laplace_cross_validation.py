@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -15,11 +14,12 @@ from ..models.base import problem_of, without
 from ..models.folds import CrossValidated, GivenRows
 from ..models.strength_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..objective.problem import Problem
+from ..objective.sample import Sample
+from ..priors import ElasticNet
 from ..solvers import Solution
 from .training_path import collected_numbers, laplace_grid, laplace_solutions
 
 
-@dataclass(eq=False, repr=False)
 class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
     """LaplaceRegressor, the lasso with the noise learned, at the strength that cross-validation chooses.
 
@@ -67,20 +67,53 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
     True
     """
 
-    lams: Any = 50
-    _: KW_ONLY
-    eps: float | None = None
-    cv: Any = 5
-    rule: str = "min"
-    n_jobs: int | None = None
-
-    # No parameter: problems are posed at this strength, and solved at those of the grid.
-    lam: ClassVar[Any] = 1.0  # type: ignore[misc]
     _at_one_strength = "LaplaceRegressor"
     _parameter_constraints: ClassVar[dict] = {
         **without(LaplaceRegressor._parameter_constraints, "lam"),
         **CHOICE,
     }
+
+    def __init__(
+        self,
+        lams=50,
+        *,
+        eps=None,
+        cv=5,
+        rule="min",
+        n_jobs=None,
+        noise="learn",
+        basis="linear",
+        solver="newton",
+        fit_intercept=True,
+        standardize=True,
+        tol=1e-6,
+        max_iter=None,
+        l2=0.0,
+        penalty_factor=None,
+        groups=None,
+        l1_share=0.0,
+        group_factor=None,
+    ):
+        self.lams = lams
+        self.eps = eps
+        self.cv = cv
+        self.rule = rule
+        self.n_jobs = n_jobs
+        self.noise = noise
+        self.basis = basis
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.standardize = standardize
+        self.tol = tol
+        self.max_iter = max_iter
+        self.l2 = l2
+        self.penalty_factor = penalty_factor
+        self.groups = groups
+        self.l1_share = l1_share
+        self.group_factor = group_factor
+
+    def _strength(self, sample: Sample, prior: ElasticNet) -> float:
+        return 1.0
 
     def _solve(self, problem: Problem) -> Solution:
         data = GivenRows(self, problem.sample)
