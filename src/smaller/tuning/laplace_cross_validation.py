@@ -121,7 +121,7 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
         grid = laplace_grid(problem, self.lams, self.eps, self.noise == "learn")
         scores = cross_validated_scores(in_folds(_Fold(self, data, grid), splits, self.n_jobs))
         lam = float(grid[choose_strength(scores, self.rule)])
-        at = problem.with_prior(problem.prior.with_strength(lam))
+        at = problem.with_strength(lam)
         chosen = solve_laplace(at, self.noise == "learn", self.solver, self.tol, self.max_iter)
         others = laplace_solutions(problem, grid, self)
         told = {"lam": lam, "lams": grid, "scores": scores, "path": collected_numbers(problem.sample, grid, others)}
@@ -141,7 +141,7 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
         return [(rows[train], rows[test]) for train, test in check_cv(folds).split(rows[:, None])]
 
     def _adopt(self, problem: Problem, solution: Solution):
-        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
+        return super()._adopt(problem.with_strength(solution.extra["lam"]), solution)
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)

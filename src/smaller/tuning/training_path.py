@@ -76,7 +76,7 @@ def laplace_solutions(problem: Problem, grid: np.ndarray, model: LaplaceRegresso
     """The solutions at each strength, up to the first at which the noise collapses."""
     solutions: list[Solution] = []
     for lam in grid:
-        at = problem.with_prior(problem.prior.with_strength(float(lam)))
+        at = problem.with_strength(float(lam))
         solution = solve_laplace(at, model.noise == "learn", model.solver, model.tol, model.max_iter)
         if solution.status is Status.COLLAPSED:
             break
