@@ -1,17 +1,17 @@
-"""The certificate of convex problems: how near the optimum some weights are at least, computed from these weights."""
+"""The certificate of convex problems: how near the optimum some weights are at least, computed from these weights.
+
+`objective` is a :class:`~smaller.objective.posterior.Posterior`.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..likelihoods import Multinomial
 from .point import Fit, Verdict
-
-if TYPE_CHECKING:
-    from .posterior import Posterior
 
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
@@ -21,7 +21,7 @@ EPSILON = 1e-15  # rounding error of a sum of products, relative to the lengths 
 NEGLIGIBLE = 1e-12
 
 
-def judge(objective: Posterior, W: np.ndarray, G: np.ndarray) -> Verdict:
+def judge(objective: Any, W: np.ndarray, G: np.ndarray) -> Verdict:
     """The KKT residuals at W, its penalty and what makes G, the gradient of the loss, feasible for the dual.
 
     A residual is the distance of -(G + l2 W) to the subdifferential of l1 |W|; rho G is feasible if rho |G| <= l1.
@@ -40,7 +40,7 @@ def judge(objective: Posterior, W: np.ndarray, G: np.ndarray) -> Verdict:
     return Verdict(residuals, penalty, (shrink, unridged) if objective.ridged else (shrink,))
 
 
-def relative_gap(objective: Posterior, W: np.ndarray, value: float, fit: Fit, verdict: Verdict) -> float:
+def relative_gap(objective: Any, W: np.ndarray, value: float, fit: Fit, verdict: Verdict) -> float:
     """The relative duality gap; infinite where the free weights are not fitted exactly."""
     if objective.free_violation(verdict.residuals) > FREE_TOLERANCE:
         return np.inf
@@ -51,12 +51,12 @@ def relative_gap(objective: Posterior, W: np.ndarray, value: float, fit: Fit, ve
     return float((max(0.0, value - dual) + hidden) / max(abs(value), NEGLIGIBLE * objective.total))
 
 
-def _swing(objective: Posterior, F: np.ndarray) -> np.ndarray:
+def _swing(objective: Any, F: np.ndarray) -> np.ndarray:
     """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""
     return objective.likelihood.noise**0.5 + abs(F - objective.put(objective.weighted(F) / objective.total))
 
 
-def _free_slack(objective: Posterior, G: np.ndarray, swing: np.ndarray) -> float:
+def _free_slack(objective: Any, G: np.ndarray, swing: np.ndarray) -> float:
     """What is left of the free weights' gradients, for moves of them that change the scores as far."""
     if not len(objective.free_places):
         return 0.0
@@ -66,7 +66,7 @@ def _free_slack(objective: Posterior, G: np.ndarray, swing: np.ndarray) -> float
     return float(np.abs(G.ravel()[objective.free_places]) @ (unit * far))
 
 
-def _known_part(objective: Posterior, W: np.ndarray, fit: Fit) -> float:
+def _known_part(objective: Any, W: np.ndarray, fit: Fit) -> float:
     """sum s U.offset, as sum s U.F - G.W over the penalised weights.
 
     The dual so holds the free weights where they are: what little is left of their gradient would else be
@@ -75,7 +75,7 @@ def _known_part(objective: Posterior, W: np.ndarray, fit: Fit) -> float:
     return float(objective.weighted(fit.U * fit.F).sum()) - float((fit.G * W)[~objective.free].sum())
 
 
-def _rounding(objective: Posterior, W: np.ndarray, fit: Fit, swing: np.ndarray) -> float:
+def _rounding(objective: Any, W: np.ndarray, fit: Fit, swing: np.ndarray) -> float:
     """What rounding may hide of the gap.
 
     The gradient of the loss in a score is known up to the rounding of the residual, and of the terms of the score
@@ -86,7 +86,7 @@ def _rounding(objective: Posterior, W: np.ndarray, fit: Fit, swing: np.ndarray) 
     return EPSILON * _length_of_errors(objective, fit, np.sqrt(terms), swing)
 
 
-def _length_of_errors(objective: Posterior, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:
+def _length_of_errors(objective: Any, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:
     """That of s (|U| + curvature * (terms + |offset|)) * swing, over all rows and classes."""
     curved = fit.P * (1 - fit.P) if isinstance(objective.likelihood, Multinomial) else 1.0 / objective.likelihood.noise
     size = objective.put(terms) if objective.offset is None else objective.put(terms) + abs(objective.offset)
@@ -94,7 +94,7 @@ def _length_of_errors(objective: Posterior, fit: Fit, terms: np.ndarray, swing: 
     return float(objective.xp.sum(errors * errors)) ** 0.5
 
 
-def _dual(objective: Posterior, U: np.ndarray, G: np.ndarray, shrink: float, known: float) -> float:
+def _dual(objective: Any, U: np.ndarray, G: np.ndarray, shrink: float, known: float) -> float:
     """-sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals.
 
     Of a group the last term is the conjugate of its norm, L1 and ridge terms together.
