@@ -21,7 +21,7 @@ EPSILON = 1e-15  # rounding error of a sum of products, relative to the lengths 
 NEGLIGIBLE = 1e-12
 
 
-def judge(objective: Any, W: np.ndarray, G: np.ndarray) -> Verdict:
+def optimality(objective: Any, W: np.ndarray, G: np.ndarray) -> Verdict:
     """The KKT residuals at W, its penalty and what makes G, the gradient of the loss, feasible for the dual.
 
     A residual is the distance of -(G + l2 W) to the subdifferential of l1 |W|; rho G is feasible if rho |G| <= l1.

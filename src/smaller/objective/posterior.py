@@ -16,7 +16,7 @@ from .. import _core
 from ..design import Design, Moments, host
 from ..likelihoods import Gaussian, Multinomial
 from ..priors import ElasticNet, RowGroups
-from .certificate import FREE_TOLERANCE, NEGLIGIBLE, judge, relative_gap
+from .certificate import FREE_TOLERANCE, NEGLIGIBLE, optimality, relative_gap
 from .curvature import hessian
 from .memory_rows import MemoryRows
 from .point import Fit, Point, Verdict
@@ -229,7 +229,7 @@ class Posterior(MemoryRows):
         """
         fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)
-        verdict = judge(self, W, fit.G)
+        verdict = optimality(self, W, fit.G)
         value = fit.loss + verdict.penalty
         smooth = fit.G + self.l2 * W if self.ridged else fit.G
         gap = relative_gap(self, W, value, fit, verdict)
