@@ -76,7 +76,9 @@ class Path:
             but not at it.
         """
         if not self.lams[-1] <= lam <= self.lams[0]:
-            raise ValueError(f"The path has strengths from {self.lams[-1]:g} to {self.lams[0]:g}; got lam={lam!r}.")
+            raise ValueError(
+                f"lam must be from {self.lams[-1]:g} to {self.lams[0]:g}, the strengths of the path; got {lam!r}."
+            )
         below = int(np.searchsorted(-self.lams, -lam))  # the first point whose strength is at most lam
         above = below if self.lams[below] == lam else below - 1
         share = 0.0 if above == below else (lam - self.lams[below]) / (self.lams[above] - self.lams[below])
