@@ -21,6 +21,16 @@ def is_operator(X: Any) -> bool:
     )
 
 
+def refuse_operator(X: Any, name: str) -> None:
+    """Refuse an operator where entries of X are needed."""
+    if is_operator(X):
+        raise ValueError(
+            f"{name} needs the entries of X, and a LinearOperator has products only. TypeIIRegressor, "
+            "TypeIRegressor, LaplaceRegressor, LaplaceRegressorCV and maximally_sparse take it; its matrix is "
+            "X @ numpy.eye(X.shape[1])."
+        )
+
+
 def checked_operator(X: Any) -> LinearOperator:
     """X as an operator of SciPy, refused where one of the two products is missing or returns other shapes."""
     operator = aslinearoperator(X)
