@@ -50,13 +50,13 @@ def _fit_table(
     standardize: Standardize = True,
     class_weight: ClassWeight = None,
     scoring: Annotated[
-        str | None, option("What the strength of smlr is chosen by: log-loss, error, balanced-error, auc.")
+        str | None, option("Measure that chooses the strength of smlr: log-loss, error, balanced-error, auc.")
     ] = None,
     groups: Groups = None,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
 ) -> None:
     """Fit a model to a table and save it."""
 
@@ -121,12 +121,12 @@ def _select_features(
     selected: Annotated[int | None, option("Features selected on each half, for stability.")] = None,
     threshold: Annotated[float | None, option("Share of the halves that must select a feature, for stability.")] = None,
     bound: Annotated[
-        str, typer.Option(help="For stability: worst-case, unimodal, r-concave, meinshausen-buehlmann.")
+        str, typer.Option(help="Bound for stability: worst-case, unimodal, r-concave, meinshausen-buehlmann.")
     ] = "unimodal",
     method: Annotated[str, typer.Option(help="stability, knockoffs, tests, splits or sets.")] = "stability",
     fdr: Annotated[float, typer.Option(help="Share of false features allowed, for knockoffs.")] = 0.1,
     group: Annotated[str | None, option("A column of labels: rows of one label stay together, for stability.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the random halves, knockoffs or splits.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random halves, knockoffs or splits.")] = 0,
     jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,
     output: Annotated[Path | None, option("All features as CSV.", "--output", "-o")] = None,
     task: Task = None,
@@ -147,7 +147,7 @@ def _compare(
     scoring: Annotated[
         str | None,
         option(
-            "What models are compared by: log-loss, error, balanced-error, auc, average-precision, "
+            "The measure that models are compared by: log-loss, error, balanced-error, auc, average-precision, "
             "log-density, rmse, absolute-error."
         ),
     ] = None,
