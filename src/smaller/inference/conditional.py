@@ -13,8 +13,9 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.base import clone
 
 from ..design import host
-from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
+from ..models.adaptive import LaplaceRegressor
 from ..models.base import Given, problem_of
+from ..models.jeffreys import JeffreysClassifier
 from ..models.regression import RegressionModel
 from ..models.rvm import RVMClassifier
 from ..models.type12 import TypeIIClassifier, TypeIRegressor
