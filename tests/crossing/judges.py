@@ -537,7 +537,8 @@ class Lasso:
 def log_evidence(Phi, Y, s, gamma, noise, intercept):
     """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition.
 
-    And the least of |Y - F|^2 / noise + sum |w_j|^2 / gamma_j, which the posterior mean has.
+    And the least of |Y - F|^2 / noise + sum |w_j|^2 / gamma_j, which the posterior mean has. Complex numbers have
+    circular noise and weights, and a flat prior of density 1 on the plane.
     """
     Y = Y.reshape(len(Y), -1)
     total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
@@ -545,9 +546,14 @@ def log_evidence(Phi, Y, s, gamma, noise, intercept):
     A = root * (Phi[:, kept] - s @ Phi[:, kept] / total if intercept else Phi[:, kept])
     T = root * (Y - s @ Y / total if intercept else Y)
     Q, logdet = spanned(A, gamma[kept], noise)
-    quadratic = float((left_over(Q, T, noise) ** 2).sum())
-    constant = (total - intercept) * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
-    return -0.5 * (k * (constant + logdet) + quadratic), quadratic
+    quadratic, half = float((np.abs(left_over(Q, T, noise)) ** 2).sum()), part(Phi)
+    constant = (total - intercept) * np.log(np.pi * noise / half) + (np.log(total) if intercept else 0.0)
+    return -half * (k * (constant + logdet) + quadratic), quadratic
+
+
+def part(Phi):
+    """What densities of real numbers have in their exponent, and those of circular complex numbers."""
+    return 1.0 if np.iscomplexobj(Phi) else 0.5
 
 
 def spanned(A, gamma, noise):
@@ -568,7 +574,7 @@ def left_over(Q, T, noise):
     """What the model leaves of columns T / sqrt(noise), and below minus the means of its weights / sqrt(gamma)."""
     E = np.vstack([T / np.sqrt(noise), np.zeros((len(Q) - len(T), T.shape[1]))])
     for _ in range(2):
-        E = E - Q @ (Q.T @ E)
+        E = E - Q @ (Q.conj().T @ E)
     return E
 
 
@@ -594,15 +600,19 @@ def mean_missed(Phi, W, b, Y, s, gamma, noise, least):
     W, kept = W.reshape(-1, Phi.shape[1]), gamma > 0
     if W[:, ~kept].any():
         return np.inf
-    return 0.5 * (float(s @ (r**2).sum(axis=1)) / noise + float((W[:, kept] ** 2 / gamma[kept]).sum()) - least)
+    found = float(s @ (np.abs(r) ** 2).sum(axis=1)) / noise + float((np.abs(W[:, kept]) ** 2 / gamma[kept]).sum())
+    return part(Phi) * (found - least)
 
 
-def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
+def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise, labels=None):
     """The least and the most that violation_ may be, in nats, given the rounding of residuals.
 
     Slopes of the log evidence in log variances inside the model (`free_noise`: in the log noise too), and what the
-    columns outside promise together, each alone at its best variance (Tipping & Faul 2003).
+    columns outside promise together, each alone at its best variance (Tipping & Faul 2003). Columns of one label share
+    their variance, and promise what as many orthogonal columns that are seen alike would.
     """
+    labels = np.arange(Phi.shape[1]) if labels is None else labels
+    half = part(Phi)
     size, _ = _terms(Phi, W, b, Y)
     Y = Y.reshape(len(Y), -1)
     total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
@@ -612,40 +622,46 @@ def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
     inside, n = np.flatnonzero(gamma), len(s)
     Q, _ = spanned(A[:, inside], gamma[inside], noise)
     rest = left_over(Q, T, noise)
-    determined = 1 - (Q[n:] ** 2).sum(axis=1)
-    square = (rest[n:] ** 2).sum(axis=1)  # of the means / sqrt(gamma)
-    slopes = 0.5 * (k * determined - square)
+    determined = 1 - (np.abs(Q[n:]) ** 2).sum(axis=1)
+    square = (np.abs(rest[n:]) ** 2).sum(axis=1)  # of the means / sqrt(gamma)
+    slopes = grouped(half * (k * determined - square), labels[inside])
     # A column and the targets are known to rounding; the means move by as much.
-    lost = 64 * np.finfo(float).eps * np.sqrt((raw[:, inside] ** 2).sum(axis=0) * gamma[inside])
-    doubt = np.sqrt(square) * lost * np.sqrt((T**2).sum()) / noise
+    lost = 64 * np.finfo(float).eps * np.sqrt((np.abs(raw[:, inside]) ** 2).sum(axis=0) * gamma[inside])
+    doubt = grouped(2 * half * np.sqrt(square) * lost * np.sqrt((np.abs(T) ** 2).sum()) / noise, labels[inside])
     worst = np.array([np.abs(slopes).max(initial=0.0)] * 2)
     if len(inside):
         worst = np.array([np.maximum(np.abs(slopes) - doubt, 0.0).max(), (np.abs(slopes) + doubt).max()])
     if free_noise:
-        misfit = float((rest[:n] ** 2).sum()) * noise
-        slope = abs(0.5 * (misfit / noise - k * (total - intercept - determined.sum())))
+        misfit = float((np.abs(rest[:n]) ** 2).sum()) * noise
+        slope = abs(half * (misfit / noise - k * (total - intercept - determined.sum())))
         slack = 16 * np.finfo(float).eps * float((root * np.sqrt(misfit) * size).max() * n / noise)
         worst = np.maximum(worst, [max(slope - slack, 0.0), slope + slack])
-    return tuple(np.maximum(worst, _promised(A, raw, rest[:n], s, size, gamma, noise, Q)))
+    return tuple(np.maximum(worst, _promised(A, raw, rest[:n], s, size, gamma, noise, Q, labels)))
 
 
-def _promised(A, raw, rest, s, size, gamma, noise, Q):
+def grouped(values, labels):
+    """Sums over the columns of each label that there is."""
+    return np.bincount(np.unique(labels, return_inverse=True)[1], weights=values) if len(labels) else values
+
+
+def _promised(A, raw, rest, s, size, gamma, noise, Q, labels):
     """What the columns outside promise: at the least and the most that rounding leaves."""
-    k, square, whole = rest.shape[1], (A**2).sum(axis=0), (raw**2).sum(axis=0)
-    out = np.flatnonzero((gamma == 0) & (square > 1e-24 * whole))
+    k, square, whole = rest.shape[1], (np.abs(A) ** 2).sum(axis=0), (np.abs(raw) ** 2).sum(axis=0)
+    out = np.flatnonzero((gamma == 0) & (square > 1e-24 * whole) & ~np.isin(labels, labels[gamma > 0]))
     if not len(out):
         return np.zeros(2)
-    z = (left_over(Q, A[:, out], noise) ** 2).sum(axis=0)
-    pull = A[:, out].T @ rest / np.sqrt(noise)
+    z = (np.abs(left_over(Q, A[:, out], noise)) ** 2).sum(axis=0)
+    pull = A[:, out].conj().T @ rest / np.sqrt(noise)
     eps = 64 * np.finfo(float).eps
     unsure = eps * np.sqrt(((np.abs(raw[:, out]).T @ (np.sqrt(s)[:, None] * size)) ** 2).sum(axis=1)) / noise
     spread = eps**2 * whole[out] / noise + 2 * eps * np.sqrt(whole[out] * z / noise)
-    q = np.sqrt((pull**2).sum(axis=1))
+    count, z, spread = (grouped(values, labels[out]) for values in (np.ones(len(out)), z, spread))
+    q, unsure = (np.sqrt(grouped(v, labels[out])) for v in ((np.abs(pull) ** 2).sum(axis=1), unsure**2))
     low = np.maximum(q - unsure, 0.0) ** 2 / (k * (z + spread))
     if (spread >= z).any():  # rounding hides whether the model spans the column: it may promise anything
-        return np.array([float(_gain(low, k).sum()), np.inf])
+        return np.array([float(_gain(low, count * k).sum()), np.inf])
     high = (q + unsure) ** 2 / (k * (z - spread))
-    return np.array([float(_gain(each, k).sum()) for each in (low, high)])
+    return np.array([2 * part(raw) * float(_gain(each, count * k).sum()) for each in (low, high)])
 
 
 def _gain(ratio, k):
