@@ -257,3 +257,16 @@ def test_the_objective_is_that_of_weights_whose_common_shift_was_taken_out():
     solution = history.solution(free.at(W), 1e-6, 1)
     assert abs(solution.weights[0].sum()) <= 1.0
     assert solution.objective == pytest.approx(free.value(solution.weights), rel=1e-12)
+
+
+def test_columns_without_a_penalty_that_are_nearly_collinear_are_fitted_to_the_end():
+    """A multiple in single precision differs by rounding: Newton's matrix does not know the direction, QR does."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((70, 4)).astype(np.float32)
+    X = np.column_stack([A, A[:, :2] * np.float32(3.1), rng.standard_normal((70, 2)).astype(np.float32)])
+    y, factor = rng.integers(0, 3, 70), np.repeat([0.0, 1.0], [6, 2])
+    model = SMLR(5.0, penalty_factor=factor, parametrization="reference").fit(X, y)
+    assert model.status_ == "converged"
+    whole = np.column_stack([X, np.ones(70)]).astype(np.float64)
+    Q, left = np.linalg.qr(whole[:, [*range(6), 8]])[0], np.eye(3)[y] - model.predict_proba(X)
+    assert np.abs(Q.T @ left).max() < 1e-6  # the optimum, whatever the basis of these columns: 0.1 and more before

@@ -35,6 +35,7 @@ DOCUMENTED = (
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
     "Halving needs at least",
+    "Cross-validation needs two samples at least",
     "groups could not be divided into two halves that both have all",
     "chooses between at least 2 columns that vary and differ",
     "bound says nothing about n_selected=",

@@ -10,6 +10,7 @@ import numpy as np
 from ... import _core
 from ...errors import Status
 from ...objective.posterior import Posterior
+from ..collinear import fitted
 from ..separation import separates
 from ..solution import Solution, Step, Trail
 
@@ -59,7 +60,9 @@ def minimise(
         *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
         *(counts, places[:, 0], values[:, 0], rows, history),
     )
-    return found if not objective.free[: design.d].any() else _without_maximum(objective, found)
+    if not objective.free[: design.d].any():
+        return found
+    return _exactly(objective, _without_maximum(objective, found), float(tol))
 
 
 def _penalty(objective: Posterior) -> Any:
@@ -83,4 +86,20 @@ def _without_maximum(objective: Posterior, found: Trail) -> Trail:
         if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0]):
             gaps[i], statuses[i] = np.inf, Status.SEPARABLE
     last = last._replace(gap=float(gaps[-1]), status=statuses[-1])
+    return replace(found, gaps=gaps, statuses=statuses, last=last)
+
+
+def _exactly(objective: Posterior, found: Trail, tol: float) -> Trail:
+    """The same trail with nearly collinear columns without a penalty fitted exactly at its last strength.
+
+    Before it the weights are what they were, with the gap that is left to them.
+    """
+    gaps, statuses, last = found.gaps.copy(), list(found.statuses), fitted(objective, found.last, tol)
+    if last is found.last:
+        return found
+    for i, solution in enumerate(list(found)[:-1]):
+        better = fitted(objective, solution, tol)
+        gaps[i] = better.gap + max(0.0, 1 - better.objective / solution.objective)
+        statuses[i] = solution.status if gaps[i] <= tol else Status.STALLED
+    gaps[-1], statuses[-1] = last.gap, last.status
     return replace(found, gaps=gaps, statuses=statuses, last=last)
