@@ -24,14 +24,19 @@ STEPS = 50
 LARGEST = 10_000_000  # numbers in a copy of the columns
 
 
-def fitted(objective: Posterior, solution: Solution, tol: float) -> Solution:
+def refitted(objective: Posterior, solution: Solution, tol: float) -> Solution:
     """The same solution; where columns without a penalty are nearly collinear, with these fitted in such a basis.
 
     The gap of weights that are not penalised takes them to move as columns that have little to do with each other do:
     there, and only there, the certificate of the other solvers is not enough.
     """
-    rows = None if solution.status is Status.SEPARABLE else _nearly_collinear(objective)
-    if rows is None:
+    rows = nearly_collinear(objective)
+    return solution if rows is None else fitted(objective, rows, solution, tol)
+
+
+def fitted(objective: Posterior, rows: np.ndarray, solution: Solution, tol: float) -> Solution:
+    """The same solution with these columns, which have no penalty, fitted in an orthonormal basis of them."""
+    if solution.status is Status.SEPARABLE:
         return solution
     design, W, F = objective.design, solution.weights.copy(), solution.scores
     F = objective.scores(W) if F is None else F
@@ -51,11 +56,11 @@ def fitted(objective: Posterior, solution: Solution, tol: float) -> Solution:
     status = Status.CONVERGED if gap <= tol else missed
     if point.value > solution.objective * (1 + tol):  # weights so large that their scores have no digits
         return solution._replace(status=Status.STALLED)
-    certificate = {"objective": point.value, "gap": gap, "violation": point.violation, "status": status}
-    return solution._replace(weights=W, scores=point.F, **certificate)
+    certified = solution._replace(objective=point.value, gap=gap, violation=point.violation, status=status)
+    return certified._replace(weights=W, scores=point.F)
 
 
-def _nearly_collinear(objective: Posterior) -> np.ndarray | None:
+def nearly_collinear(objective: Posterior) -> np.ndarray | None:
     """The columns without a penalty in any class, if they are nearly collinear, and few enough to be copied."""
     design = objective.design
     rows = np.flatnonzero(objective.free[: design.d].all(axis=1))
