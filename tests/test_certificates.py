@@ -270,3 +270,15 @@ def test_columns_without_a_penalty_that_are_nearly_collinear_are_fitted_to_the_e
     whole = np.column_stack([X, np.ones(70)]).astype(np.float64)
     Q, left = np.linalg.qr(whole[:, [*range(6), 8]])[0], np.eye(3)[y] - model.predict_proba(X)
     assert np.abs(Q.T @ left).max() < 1e-6  # the optimum, whatever the basis of these columns: 0.1 and more before
+
+
+@pytest.mark.parametrize("size", [300.0, 700.0, 708.0, 740.0, 1e6])
+def test_intercepts_of_rows_that_are_certain_of_a_wrong_class_take_a_step_that_is_a_number(size):
+    """Curvatures of 1e-308 overflow where a gradient is divided by them."""
+    Y, n = np.eye(3)[[0, 1, 2, 0]], 4
+    offset = size * np.eye(3)[[1, 2, 0, 1]]
+    design = as_design(np.arange(8.0).reshape(n, 2), intercept=True)
+    objective = Posterior(design, Y, Multinomial(False), Laplace(1.0), None, offset)
+    point = objective.evaluate(np.zeros((3, 3)))
+    assert np.isfinite(point.value)
+    assert point.value <= objective.value(np.zeros((3, 3)))

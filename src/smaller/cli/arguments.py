@@ -44,7 +44,7 @@ def _text(help: str) -> Any:
 
 # How a new file is opened, and how the columns of a table are read before a model is fitted: annotations and defaults.
 OPENING: dict[str, tuple[Any, Any]] = {
-    "encoding": (_text("Of a text file, such as cp1252; by default UTF-8."), None),
+    "encoding": (_text("The encoding of a text file, such as cp1252; by default UTF-8."), None),
     "sheet": (_text("The sheet of an Excel file; by default the only one with rows."), None),
 }
 LABELLED: dict[str, tuple[Any, Any]] = {

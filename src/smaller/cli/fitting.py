@@ -61,12 +61,12 @@ def fit_table(
     task: Task = None,
     standardize: Standardize = True,
     class_weight: ClassWeight = None,
-    scoring: Annotated[str | None, option(f"What the strength of smlr is chosen by: {', '.join(SCORERS)}.")] = None,
+    scoring: Annotated[str | None, option(f"Measure that chooses the strength of smlr: {', '.join(SCORERS)}.")] = None,
     groups: Groups = None,
     posterior: Annotated[
         bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     *,
     reading: dict[str, Any],
 ) -> None:

@@ -59,7 +59,7 @@ def compare(
     standardize: Standardize = True,
     task: Task = None,
     class_weight: ClassWeight = None,
-    scoring: Annotated[str | None, option(f"What models are compared by: {', '.join(LOSSES)}.")] = None,
+    scoring: Annotated[str | None, option(f"The measure that models are compared by: {', '.join(LOSSES)}.")] = None,
     groups: Groups = None,
     *,
     reading: dict[str, Any],

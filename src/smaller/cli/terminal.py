@@ -109,7 +109,7 @@ def _show_kept(kept: dict[str, Any], limit: int) -> None:
 
 MEASURES = {
     "sensitivity": "found (sensitivity)",
-    "specificity": "others passed (specificity)",
+    "specificity": "others ruled out (specificity)",
     "precision": "right when said (precision)",
     "auc": "AUC",
     "average_precision": "average precision",

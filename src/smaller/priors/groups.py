@@ -57,18 +57,6 @@ class Groups(ElasticNet):
         found = RowGroups(self.labels, tau, unit, *self.strengths(d, k))
         return found if len(found.rows) else None
 
-    def with_strength(self, lam: float) -> Groups:
-        """The same prior with another strength of its L1 and group terms."""
-        return Groups(lam, self.labels, self.group_factor, self.l1_share, self.l2, self.factor, self.scale)
-
-    def with_ridge(self, lam: float) -> Groups:
-        """The same prior with another strength of its ridge term."""
-        return Groups(self.l1, self.labels, self.group_factor, self.l1_share, lam, self.factor, self.scale)
-
-    def with_scale(self, scale: np.ndarray) -> Groups:
-        """The same prior in other units of the columns."""
-        return Groups(self.l1, self.labels, self.group_factor, self.l1_share, self.l2, self.factor, scale)
-
 
 class Part(NamedTuple):
     """Groups of equally many columns, with their weights in the units of the prior, (groups, columns times k)."""

@@ -78,6 +78,8 @@ def facts(
     """
     y, inner, training = np.asarray(y), core(model), dict(training or {})
     X = X if sparse.issparse(X) or hasattr(X, "columns") else np.asarray(X)
+    if X.shape[0] != len(y):
+        raise ValueError(f"X has {X.shape[0]} rows but y has {len(y)}; they must describe the same samples.")
     names = input_names(inner, names if names is None else np.asarray(names, dtype=object))
     task = CLASSIFICATION if hasattr(inner, "classes_") else REGRESSION
     labels = [str(label) for label in getattr(inner, "classes_", [])]

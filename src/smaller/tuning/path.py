@@ -76,7 +76,9 @@ class Path:
             but not at it.
         """
         if not self.lams[-1] <= lam <= self.lams[0]:
-            raise ValueError(f"The path has strengths from {self.lams[-1]:g} to {self.lams[0]:g}; got lam={lam!r}.")
+            raise ValueError(
+                f"lam must be from {self.lams[-1]:g} to {self.lams[0]:g}, the strengths of the path; got {lam!r}."
+            )
         below = int(np.searchsorted(-self.lams, -lam))  # the first point whose strength is at most lam
         above = below if self.lams[below] == lam else below - 1
         share = 0.0 if above == below else (lam - self.lams[below]) / (self.lams[above] - self.lams[below])
@@ -159,7 +161,7 @@ def grid_of(problem: Problem, lams, eps: float | None) -> np.ndarray:
     """Strengths from the data; the null model is fitted only where it is needed."""
     largest, sample = 0.0, problem.sample
     if isinstance(lams, Integral):
-        unit = problem.objective.with_prior(problem.prior.with_strength(1.0))
+        unit = problem.objective.with_strength(1.0)
         largest = unit.largest_strength(null_point(unit))
     return strength_grid(largest, lams, eps, sample.total < sample.design.d)
 
@@ -172,7 +174,7 @@ def trail_of(problem: Problem, grid: np.ndarray, tol: float, max_iter: int | Non
 
 def collected(problem: Problem, grid: np.ndarray, trail: Trail) -> Path:
     """The solutions at the strengths of the grid as coefficients of the user's columns and classes."""
-    unit, classes = problem.objective.with_prior(problem.prior.with_strength(1.0)), problem.sample.classes
+    unit, classes = problem.objective.with_strength(1.0), problem.sample.classes
     solution, column, coefs, intercepts, gains = split_sparsely(
         trail.counts, trail.places, trail.values, unit, len(classes), grid
     )

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .columns import Reading, is_number, listed
+from .columns import Reading, is_figure, is_number, listed
 from .formulas import as_read, unescaped
 
 PORTION = 5_000  # rows that are in memory at a time beside the array
@@ -173,17 +173,9 @@ def with_text(frame, text: Sequence[str], na: Sequence[str]):
 
 def _is_among(column, na: Sequence[str]):
     if is_number(column):
-        figures = [float(word) for word in na if _is_figure(word)]
+        figures = [float(word) for word in na if is_figure(word)]
         return column.isin(figures)
     return column.astype(str).str.strip().isin(list(na))
-
-
-def _is_figure(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def parquet_batches(path: Path) -> Iterator:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from .columns import Columns, Reading, is_number, listed
+from .columns import Columns, Reading, is_figure, is_number, listed
 from .identifiers import FEW, DistinctTexts, Spans, about_numbers_of_rows, distinct_numbers
 from .judging import judged
 from .kinds import COMMA, DOTTED, DOTTED_THOUSANDS, Texts
@@ -68,19 +68,11 @@ def _check_names(path: Any, names: list[str], wanted: Reading) -> None:
     asked = [*target, *wanted.categorical, *wanted.numeric, *wanted.ignore]
     missing = [name for name in asked if name not in names]
     if missing:
-        bare = ". Its first line must have the names of the columns" if all(map(_is_figure, names)) else ""
+        bare = ". Its first line must have the names of the columns" if all(map(is_figure, names)) else ""
         raise ValueError(f"{path} has no column {listed(missing)}; its columns are {listed(names)}{bare}.")
     twice = [name for name in wanted.categorical if name in wanted.numeric]
     if twice:
         raise ValueError(f"A column is either --categorical or --numeric; both were given for {listed(twice)}.")
-
-
-def _is_figure(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _with_commas(names: list[str], wanted: Reading, frames: Callable) -> list[str]:
