@@ -68,7 +68,7 @@ def newton(
 def quasi_newton(
     objective: Any, W: np.ndarray, tol: float, max_iter: int, screen: float = 1.0, F=None, gram: bool | None = None
 ) -> Solution:
-    """The same for rows elsewhere, with the curvature of few rows and the Gram matrix, or its diagonal."""
+    """As :func:`newton` for rows elsewhere, by the curvature of few rows and a Gram matrix or its diagonal."""
     gram = objective.design.d <= GRAM if gram is None else gram
     return _rounds(objective, W, tol, max_iter, QuasiNewton(objective, gram))
 
@@ -76,7 +76,7 @@ def quasi_newton(
 def _rounds(
     objective: Posterior, W: np.ndarray, tol: float, max_iter: int, means: Any, F: Any = None, exact: bool = False
 ) -> Solution:
-    """Steps until the certificate is that of tol, by the means that `means` finds fit for each point."""
+    """Steps until the gap is at most tol; `means` chooses the kind of steps at each point."""
     history, first = History(objective), objective.passes
     point = _first_point(objective, W, F, means, tol)
     if not objective.remote:
@@ -106,7 +106,7 @@ def first_ask(objective: Posterior, W: np.ndarray) -> np.ndarray:
 
 
 def _first_point(objective: Posterior, W: np.ndarray, F: Any, means: Any, tol: float) -> Any:
-    """The point at W; that of the last evaluation where it was at the same weights, under whatever prior."""
+    """The point at W, without an evaluation where the last one was at the same weights under any prior."""
     if F is not None and not objective.remote:
         return settle(objective, W, tol, F)
     point = objective.known(W) or objective.evaluate(objective.centred(W), means.asks(W, None))
@@ -183,7 +183,7 @@ class NewtonSteps(Steps):
         return self.objective.together(must)
 
     def widened(self, point: Any) -> Any:
-        """The same point with the Hessian of the weights that press to move, where these were not foreseen."""
+        """The point with the Hessian of the weights that violate their conditions, where these were not foreseen."""
         if point.active is None:
             return None
         wanted = self.asks(point.W, point)
@@ -197,7 +197,7 @@ class NewtonSteps(Steps):
         at, target = (feature, klass), point.W.copy()
         H, g = o.curvature_at(point, active), self.slopes(point)[at]
         H.flat[:: len(H) + 1] += LEAST * o.largest_curvature(feature)
-        # In the weights of centred columns the model is well conditioned; rows elsewhere are evaluated so.
+        # In the weights of centred columns the model is well conditioned; rows elsewhere have centred columns already.
         T = centring(active, o.moments.mean) if o.design.intercept and not o.remote else None
         H, g = (H, g) if T is None else ((T.T @ (T.T @ H).T).T, T.T @ g)
         w = point.W[at]
