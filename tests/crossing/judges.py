@@ -210,8 +210,9 @@ class Softmax:
         """The best of the dual values at the residuals, shrunk to feasibility everywhere, or without ridge only.
 
         The free weights belong to the known part of the scores, as the offset does: only changes of them are unknown.
-        With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that columns
-        far from 0 do not multiply it: their products are those of the centred columns.
+        With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that neither
+        columns far from 0 nor the intercepts that go with them multiply it: the products are those of centred columns,
+        and the known part is what they leave of the scores.
         """
         R, G, known = self._dual_terms(W, b)
         G = np.abs(G)
@@ -222,7 +223,7 @@ class Softmax:
         F = self.scores(W, b)
         R = self.residual(F)
         known = F.copy()
-        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        known[:, self.scored] -= (self.Phi - self._centre()) @ np.where(self.free, 0.0, W).T
         return R, self.centred_slope(R), known
 
     def _shrinkages(self, G):
@@ -243,8 +244,10 @@ class Softmax:
 
     def centred_slope(self, R):
         """Gradient of the loss in the weights of columns about their means, where there is an intercept."""
-        centre = self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
-        return (self.s[:, None] * R)[:, self.scored].T @ (self.Phi - centre)
+        return (self.s[:, None] * R)[:, self.scored].T @ (self.Phi - self._centre())
+
+    def _centre(self):
+        return self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
 
     def _dual_at(self, R, G, rho, known):
         Q = self.Y + rho * R
@@ -263,7 +266,7 @@ class Softmax:
         (see `lost_by_shrinking`), and a ridge term |G|^2 / (2 l2) to |G| E / l2 + E^2 / (2 l2).
         """
         R = self.residual(self.scores(W, b))
-        E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
+        E = self.gradient_rounding(W, b, self._centre())
         sparse, ridged = (self.l1 > 0) & (self.l2 == 0), self.l2 > 0
         part = float((E[sparse] / self.l1[sparse]).max(initial=0.0))
         G = np.abs(self.centred_slope(R))[ridged]

@@ -24,7 +24,7 @@ STEPS = 50
 LARGEST = 10_000_000  # numbers in a copy of the columns
 
 
-def refitted(objective: Posterior, solution: Solution, tol: float) -> Solution:
+def untangled(objective: Posterior, solution: Solution, tol: float) -> Solution:
     """The same solution; where columns without a penalty are nearly collinear, with these fitted in such a basis.
 
     The gap of weights that are not penalised takes them to move as columns that have little to do with each other do:

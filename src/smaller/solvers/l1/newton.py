@@ -17,7 +17,7 @@ from ... import _core
 from ...errors import Status
 from ...objective.curvature import centring
 from ...objective.posterior import Posterior
-from ..collinear import refitted
+from ..collinear import untangled
 from ..smooth import LEAST, confirm, is_settled, settle, smooth
 from ..solution import History, Solution
 from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
@@ -58,11 +58,11 @@ def newton(
         Whether small problems are solved to rounding even where tol asks for little.
     """
     if not objective.remote and not objective.sparse:
-        return refitted(objective, smooth(objective, W, tol, max_iter), tol)
+        return untangled(objective, smooth(objective, W, tol, max_iter), tol)
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     solution = _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
-    return refitted(objective, solution, tol)
+    return untangled(objective, solution, tol)
 
 
 def quasi_newton(
