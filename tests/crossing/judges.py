@@ -26,6 +26,18 @@ def weighted_spread(Phi, s, about_mean=True):
     return np.where(variance <= 1e-28 * mean**2, 1.0, np.sqrt(variance))
 
 
+FEW = 9  # centres of the basis "few centres"
+
+
+def farthest(rows, count):
+    """So many of the rows, sorted: the farthest from their mean, then each time the farthest from those chosen."""
+    away, found = np.linalg.norm(rows - rows.mean(axis=0), axis=1), []
+    while len(found) < min(count, len(rows)):
+        found.append(int(np.argmax(away)))
+        away = np.min([np.linalg.norm(rows - rows[i], axis=1) for i in found], axis=0)
+    return rows[sorted(found)]
+
+
 def columns(X, s, basis):
     """The design of a basis on the inputs X of positive weight."""
     if basis == "linear":
@@ -37,6 +49,8 @@ def columns(X, s, basis):
         same = np.abs(X[:, :, None] - X[:, None, :]).max(axis=0) <= 1e-12
         return X[:, same.argmax(axis=1) == np.arange(len(X))]
     centres = np.unique(X, axis=0)
+    if basis == "few centres":
+        centres, basis = farthest(centres, FEW), "rbf"
     mean = s @ X / s.sum()
     variance = (s @ (X - mean) ** 2).sum() / s.sum()
     gamma = 1 / variance if variance > 0 else 1.0
@@ -62,7 +76,7 @@ def column_rounding(X, s, basis, eps, centre=0.0):
     if basis == "laplacian":
         spread = np.sqrt(s @ (X - mean) ** 2 / s.sum()).sum() or 1.0
         return 64 * eps * (1 + np.abs(X).sum(axis=1).max() / spread) + width
-    return 64 * eps * size + width if basis == "rbf" else (64 * eps + 3 * width) * size**3
+    return 64 * eps * size + width if basis in ("rbf", "few centres") else (64 * eps + 3 * width) * size**3
 
 
 def standardized(X, s, sparse):

@@ -81,6 +81,8 @@ def parameters(table, row, data):
     given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
     if given.get("basis") == "laplacian":
         given["basis"] = Kernel("laplacian")
+    if given.get("basis") == "few centres":
+        given["basis"] = Kernel(centers=judges.FEW)
     if given.get("l2") == "two":
         given["l2"] = [0.0, 0.5]
     if "class_weight" in given:
