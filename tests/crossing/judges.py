@@ -26,6 +26,18 @@ def weighted_spread(Phi, s, about_mean=True):
     return np.where(variance <= 1e-28 * mean**2, 1.0, np.sqrt(variance))
 
 
+FEW = 9  # centres of the basis "few centres"
+
+
+def farthest(rows, count):
+    """So many of the rows, sorted: the farthest from their mean, then each time the farthest from those chosen."""
+    away, found = np.linalg.norm(rows - rows.mean(axis=0), axis=1), []
+    while len(found) < min(count, len(rows)):
+        found.append(int(np.argmax(away)))
+        away = np.min([np.linalg.norm(rows - rows[i], axis=1) for i in found], axis=0)
+    return rows[sorted(found)]
+
+
 def columns(X, s, basis):
     """The design of a basis on the inputs X of positive weight."""
     if basis == "linear":
@@ -37,6 +49,8 @@ def columns(X, s, basis):
         same = np.abs(X[:, :, None] - X[:, None, :]).max(axis=0) <= 1e-12
         return X[:, same.argmax(axis=1) == np.arange(len(X))]
     centres = np.unique(X, axis=0)
+    if basis == "few centres":
+        centres, basis = farthest(centres, FEW), "rbf"
     mean = s @ X / s.sum()
     variance = (s @ (X - mean) ** 2).sum() / s.sum()
     gamma = 1 / variance if variance > 0 else 1.0
@@ -62,7 +76,7 @@ def column_rounding(X, s, basis, eps, centre=0.0):
     if basis == "laplacian":
         spread = np.sqrt(s @ (X - mean) ** 2 / s.sum()).sum() or 1.0
         return 64 * eps * (1 + np.abs(X).sum(axis=1).max() / spread) + width
-    return 64 * eps * size + width if basis == "rbf" else (64 * eps + 3 * width) * size**3
+    return 64 * eps * size + width if basis in ("rbf", "few centres") else (64 * eps + 3 * width) * size**3
 
 
 def standardized(X, s, sparse):
@@ -210,8 +224,9 @@ class Softmax:
         """The best of the dual values at the residuals, shrunk to feasibility everywhere, or without ridge only.
 
         The free weights belong to the known part of the scores, as the offset does: only changes of them are unknown.
-        With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that columns
-        far from 0 do not multiply it: their products are those of the centred columns.
+        With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that neither
+        columns far from 0 nor the intercepts that go with them multiply it: the products are those of centred columns,
+        and the known part is what they leave of the scores.
         """
         R, G, known = self._dual_terms(W, b)
         G = np.abs(G)
@@ -222,7 +237,7 @@ class Softmax:
         F = self.scores(W, b)
         R = self.residual(F)
         known = F.copy()
-        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        known[:, self.scored] -= (self.Phi - self._centre()) @ np.where(self.free, 0.0, W).T
         return R, self.centred_slope(R), known
 
     def _shrinkages(self, G):
@@ -243,8 +258,10 @@ class Softmax:
 
     def centred_slope(self, R):
         """Gradient of the loss in the weights of columns about their means, where there is an intercept."""
-        centre = self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
-        return (self.s[:, None] * R)[:, self.scored].T @ (self.Phi - centre)
+        return (self.s[:, None] * R)[:, self.scored].T @ (self.Phi - self._centre())
+
+    def _centre(self):
+        return self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
 
     def _dual_at(self, R, G, rho, known):
         Q = self.Y + rho * R
@@ -263,7 +280,7 @@ class Softmax:
         (see `lost_by_shrinking`), and a ridge term |G|^2 / (2 l2) to |G| E / l2 + E^2 / (2 l2).
         """
         R = self.residual(self.scores(W, b))
-        E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
+        E = self.gradient_rounding(W, b, self._centre())
         sparse, ridged = (self.l1 > 0) & (self.l2 == 0), self.l2 > 0
         part = float((E[sparse] / self.l1[sparse]).max(initial=0.0))
         G = np.abs(self.centred_slope(R))[ridged]

@@ -336,6 +336,13 @@ TABLES = [
         refused=SMLR_RULES,
     ),
     Table(
+        "RVMRegressor",
+        {**REAL, "targets": [1, 3], "basis": ["few centres"], "noise": ["learn", 0.5], "fit_intercept": [True, False]},
+        "evidence",
+        fixed={"max_iter": 300},
+        refused=SMLR_RULES,
+    ),
+    Table(
         "TypeIRegressor",
         {
             **REAL,
@@ -378,6 +385,21 @@ TABLES = [
         "relevance",
         fixed={"max_iter": 40},
         refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20, all_weights_at_once),
+    ),
+    Table(
+        "RVMClassifier",
+        {
+            **LABELLED,
+            "classes": [2, 3],
+            "basis": ["few centres"],
+            "multiclass": ["multinomial", "ovr"],
+            "moderate": [True],
+            "class_weight": ["none"],
+            "fit_intercept": [True, False],
+        },
+        "relevance",
+        fixed={"max_iter": 40},
+        refused=SMLR_RULES,
     ),
     Table(
         "TypeIIClassifier",

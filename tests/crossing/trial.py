@@ -35,6 +35,7 @@ DOCUMENTED = (
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
     "Halving needs at least",
+    "Cross-validation needs two samples at least",
     "groups could not be divided into two halves that both have all",
     "chooses between at least 2 columns that vary and differ",
     "bound says nothing about n_selected=",
@@ -80,6 +81,8 @@ def parameters(table, row, data):
     given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
     if given.get("basis") == "laplacian":
         given["basis"] = Kernel("laplacian")
+    if given.get("basis") == "few centres":
+        given["basis"] = Kernel(centers=judges.FEW)
     if given.get("l2") == "two":
         given["l2"] = [0.0, 0.5]
     if "class_weight" in given:

@@ -51,7 +51,7 @@ def checked_operator(X: Any) -> LinearOperator:
 
 
 def blocks(count: int, length: int) -> Iterator[slice]:
-    """Of so many vectors of some length, those to be multiplied at a time."""
+    """Slices of so many vectors: those of one slice are multiplied at a time."""
     step = int(np.clip(BLOCK_BYTES // (8 * max(length, 1)), 1, 256))
     return (slice(first, min(first + step, count)) for first in range(0, count, step))
 

@@ -338,7 +338,7 @@ class JeffreysRegressor(AdaptiveRegressor):
             solution.extra["noise"] = 0.0
 
         def shift(rows: np.ndarray) -> float:
-            """What the units add to the objective of these weights."""
+            """The constant that the units add to the objective of these weights."""
             return float(objective.total * np.log(unit) + np.log(unit / columns[rows]).sum())
 
         extra, began = solution.extra, shift(start.rows)

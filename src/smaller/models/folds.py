@@ -38,7 +38,7 @@ class GivenRows:
         self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
 
     def weighted(self, rows: np.ndarray) -> np.ndarray:
-        """Those of the rows that have a positive weight."""
+        """The rows among these that have a positive weight."""
         return rows if self.weight is None else rows[self.weight[rows] > 0]
 
     def part(self, rows: np.ndarray, train: np.ndarray | None = None) -> Given:

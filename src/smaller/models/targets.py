@@ -142,7 +142,7 @@ def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.n
 
 
 def split_whole(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """The same, and by how much shifts of rows have lowered the penalty."""
+    """coef_ and intercept_, and by how much shifts of rows have lowered the penalty."""
     places = np.flatnonzero(W != 0)
     ones = np.ones(1)
     _, rows, kept, intercepts, gains = split_sparsely(

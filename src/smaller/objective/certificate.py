@@ -57,7 +57,7 @@ def _swing(objective: Any, F: np.ndarray) -> np.ndarray:
 
 
 def _free_slack(objective: Any, G: np.ndarray, swing: np.ndarray) -> float:
-    """What is left of the free weights' gradients, for moves of them that change the scores as far."""
+    """By how much the free weights may lower the objective: their gradients, for moves that change scores so far."""
     if not len(objective.free_places):
         return 0.0
     far = np.sqrt(objective.weighted(swing * swing) / objective.total)  # the root mean square over the rows
@@ -76,7 +76,7 @@ def _known_part(objective: Any, W: np.ndarray, fit: Fit) -> float:
 
 
 def _rounding(objective: Any, W: np.ndarray, fit: Fit, swing: np.ndarray) -> float:
-    """What rounding may hide of the gap.
+    """The part of the gap that rounding may hide.
 
     The gradient of the loss in a score is known up to the rounding of the residual, and of the terms of the score
     times its curvature; the gap, up to the products of these errors, which do not depend on each other, with the
@@ -87,7 +87,7 @@ def _rounding(objective: Any, W: np.ndarray, fit: Fit, swing: np.ndarray) -> flo
 
 
 def _length_of_errors(objective: Any, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:
-    """That of s (|U| + curvature * (terms + |offset|)) * swing, over all rows and classes."""
+    """The length of s (|U| + curvature * (terms + |offset|)) * swing over all rows and classes."""
     curved = fit.P * (1 - fit.P) if isinstance(objective.likelihood, Multinomial) else 1.0 / objective.likelihood.noise
     size = objective.put(terms) if objective.offset is None else objective.put(terms) + abs(objective.offset)
     errors = objective.s[:, None] * (abs(fit.U) + curved * size) * swing

@@ -211,7 +211,7 @@ class Posterior(MemoryRows):
         return self.likelihood.fit(F, self.Y, self.s)[-1] + self.penalty(W)
 
     def gradient(self, W: np.ndarray) -> np.ndarray:
-        """Of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
+        """The gradient of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
         return self.at(W).G
 
     def violation(self, W: np.ndarray) -> float:
@@ -223,7 +223,7 @@ class Posterior(MemoryRows):
         return self.at(W).gap
 
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
-        """All that is known at W, for one pass over the design (two if the scores are not given).
+        """Scores, gradient, value and certificate at W, for one pass over the design (two if the scores are not given).
 
         Scores that were given must not be written to afterwards. A reported certificate needs scores computed here.
         """
@@ -248,7 +248,7 @@ class Posterior(MemoryRows):
         self.sample.last[:] = [(F, G)]
 
     def known_gradient(self, F: np.ndarray) -> np.ndarray | None:
-        """That of the last scores, if these are they."""
+        """The gradient of the loss at the last scores, if F are these scores."""
         last = self.sample.last
         return last[0][1] if last and last[0][0] is F else None
 

@@ -28,7 +28,7 @@ def canonical(W: np.ndarray, l1: np.ndarray, l2: np.ndarray, d: int) -> tuple[np
 
 
 def _middle(V: np.ndarray) -> np.ndarray:
-    """Of the two middle values of each row (one, if their number is odd) the more frequent, then the nearer to 0."""
+    """The middle value of each row: of two (with an even number of classes) the more frequent, then the nearer to 0."""
     m = V.shape[1]
     ordered = np.sort(V, axis=1)
     low, high = ordered[:, (m - 1) // 2], ordered[:, m // 2]
@@ -38,7 +38,7 @@ def _middle(V: np.ndarray) -> np.ndarray:
 
 
 def _weighted_middle(values: np.ndarray, weight: np.ndarray) -> float:
-    """The same for a weighted median."""
+    """The middle value of a row by the weights of its entries: of two, the more frequent, then the nearer to 0."""
     distinct, where = np.unique(values, return_inverse=True)
     below = np.cumsum(np.bincount(where, weights=weight, minlength=len(distinct)))
     half = below[-1] / 2

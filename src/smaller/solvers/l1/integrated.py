@@ -38,12 +38,12 @@ LOST = 1e-290  # the mean curvature of a row below which numbers lose their digi
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 # Ends of an L1 fit after which other strengths do no better: rounding, separated classes, too many passes.
 HOPELESS = (Status.STALLED, Status.SEPARABLE, Status.MAX_ITER)
-FARTHEST = 230.0  # of log(lam) in one step: a strength a hundred powers of ten away comes of rounding errors
+FARTHEST = 230.0  # longest step of log(lam): a strength a hundred powers of ten away comes of rounding errors
 JUMP_WIDTH = 1e-6  # interval of log(lam) within which a change of sign counts as a jump
 
 
 class Size(NamedTuple):
-    """Of the weights under the prior: how many are not 0, and their weighted sum."""
+    """How many weights under the prior are not 0, and the weighted sum of their absolute values."""
 
     N: int
     S: float
@@ -80,7 +80,7 @@ def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
 
 
 def _representative(objective: Posterior, W: np.ndarray) -> tuple[np.ndarray, float]:
-    """The same, and by how much the shifts lowered the penalty."""
+    """The weights with as few non-zeros as shifts of a row allow, and by how much these lowered the penalty."""
     if not _is_symmetric(objective):
         return W, 0.0
     d, W = objective.design.d, W.copy()
@@ -163,7 +163,7 @@ class _Search:
         return self.above - self.below <= JUMP_WIDTH
 
     def narrow(self) -> bool:
-        """Whether it is time to look closely."""
+        """Whether the interval is so narrow that fits must be exact."""
         return self.above - self.below <= 100 * JUMP_WIDTH
 
     def forget(self) -> None:
@@ -212,7 +212,7 @@ def _outcome(objective: Posterior, visits: list[Visit], tol: float, settled: flo
         if jump:
             exact = [visit for visit in reversed(visits) if visit.accuracy == tol and visit.N]
             sides = [next((visit for visit in exact if (visit.change > 0) == up), kept) for up in (True, False)]
-            # The weights of a group leave continuously, and M of two supports cannot be compared: what left is out.
+            # A group shrinks to 0 continuously, and M of two supports cannot be compared: the side without it is kept.
             grouped = objective.blocks is not None
             kept = (
                 sides[1] if grouped else min(sides, key=lambda visit: criterion(objective, visit.lam, visit.solution))

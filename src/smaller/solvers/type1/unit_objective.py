@@ -33,7 +33,7 @@ WINDOW = 100  # ridge regressions without gain after which nothing more is expec
 
 
 class Point(NamedTuple):
-    """What is known at some weights."""
+    """The objective at some weights, with its certificate."""
 
     X: np.ndarray  # weights of unit columns, (d, k)
     U: np.ndarray  # residual, (n, k)
@@ -47,7 +47,7 @@ class Point(NamedTuple):
 
     @property
     def missed(self) -> float:
-        """What must fall below tol: the gap where there is one."""
+        """The number that must fall below tol: the gap where there is one, else the violation."""
         return self.violation if np.isnan(self.gap) else self.gap
 
 
@@ -94,7 +94,7 @@ class TypeOne:
         return lam * self.least * float(self.slope(np.zeros(1))[0]) * (1 + 1e-12)
 
     def mean_square(self, U: np.ndarray) -> float:
-        """Of a residual."""
+        """The mean square of a residual."""
         return float((U * U).sum()) / (self.k * self.n)
 
     def interpolates(self, point: Point) -> bool:
