@@ -27,7 +27,7 @@ from . import models, options
 from .checks import check_class_weight, check_place, check_task
 from .facts import show
 from .grouping import groups_of
-from .posterior import draw, load_draws, place_of
+from .posterior import draw, load_draws, place_of, refuse_groups
 from .streaming import answer_lines, check_stream
 from .terminal import complain, say, working
 
@@ -54,6 +54,7 @@ def fit_table(
     check_class_weight(class_weight)
     check_place(output, data)
     if posterior:
+        refuse_groups(groups)
         check_place(place_of(output), data, output)
     table = models.read_to_fit(data, target, reading)
     settings = Settings(lam, basis, standardize, class_weight, scoring, groups_of(groups, table.columns, basis))
