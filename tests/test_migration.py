@@ -123,6 +123,7 @@ def test_the_conversion_gives_the_objective_of_adelie(groups):
     assert_allclose(model.coef_, W, atol=5e-3)
 
 
+@pytest.mark.slow  # skglm compiles for a minute
 def test_the_conversion_gives_the_weights_of_skglm():
     pytest.importorskip("skglm")
     from skglm import GeneralizedLinearEstimator

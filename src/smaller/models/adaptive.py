@@ -21,6 +21,7 @@ from .base import NON_NEGATIVE, POSITIVE
 from .classification import ProbitModel
 from .grouping import Grouped
 from .one_vs_rest import joined, one_vs_rest
+from .operators import TakesOperators
 from .regression import RegressionModel, score_variance
 from .selector import Selector
 from .targets import penalty_factors, with_offset
@@ -50,7 +51,7 @@ class AdaptiveRegressor(Selector, RegressionModel):
         self._store_uncertainty(noise, each[0]._replace(covariance=covariance))
 
 
-class LaplaceRegressor(Grouped, AdaptiveRegressor):
+class LaplaceRegressor(TakesOperators, Grouped, AdaptiveRegressor):
     """Linear regression with a Laplace prior: the lasso, with the noise learned and the strength free of units.
 
     Minimises, over w (and b, which is never penalised), ::
@@ -125,6 +126,11 @@ class LaplaceRegressor(Grouped, AdaptiveRegressor):
         Largest violation of the optimality conditions, or relative change of the noise that is left.
     objective_, n_iter_, status_, history_
         As in :class:`SMLR`.
+
+    Notes
+    -----
+    X may be a :class:`scipy.sparse.linalg.LinearOperator`, or an operator of PyLops: the fit and its certificate need
+    products with X and its transpose, and the columns of the working set alone are formed.
 
     Examples
     --------
@@ -332,7 +338,7 @@ class JeffreysRegressor(AdaptiveRegressor):
             solution.extra["noise"] = 0.0
 
         def shift(rows: np.ndarray) -> float:
-            """What the units add to the objective of these weights."""
+            """The constant that the units add to the objective of these weights."""
             return float(objective.total * np.log(unit) + np.log(unit / columns[rows]).sum())
 
         extra, began = solution.extra, shift(start.rows)

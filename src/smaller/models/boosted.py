@@ -95,7 +95,7 @@ class BoostedModel(ClassificationModel):
     _general: ClassVar[bool] = False  # whether the penalty is another than L1
 
     def _moves(self, problem: Problem) -> Moves:
-        """What is walked on."""
+        """The problem that the walk moves on."""
         raise NotImplementedError
 
     def _follow(self, sample: Sample, path: BoostedPath, X, points: np.ndarray) -> Iterator[np.ndarray]:

@@ -11,7 +11,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d, get_tags
 
 from .._sklearn import check_sample_weight, safe_split
-from ..design import host, on_device
+from ..design import host, is_operator, on_device
+from ..design.operator import checked_operator
 from ..design.tensors import checked_tensor, columns_of, rows_of
 from ..errors import SmallClassWarning, warn
 from ..objective.sample import Sample
@@ -23,7 +24,9 @@ class GivenRows:
 
     def __init__(self, model: Any, sample: Sample):
         given, self.model, self.classes = sample.given, model, sample.classes
-        if on_device(given.X):
+        if is_operator(given.X):
+            self.X = checked_operator(given.X)
+        elif on_device(given.X):
             self.X = checked_tensor(model, given.X, reset=False)
         else:
             formats = ["csr", "csc"] if model._sparse_formats else False
@@ -35,7 +38,7 @@ class GivenRows:
         self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
 
     def weighted(self, rows: np.ndarray) -> np.ndarray:
-        """Those of the rows that have a positive weight."""
+        """The rows among these that have a positive weight."""
         return rows if self.weight is None else rows[self.weight[rows] > 0]
 
     def part(self, rows: np.ndarray, train: np.ndarray | None = None) -> Given:
@@ -44,7 +47,7 @@ class GivenRows:
         Of a matrix of kernel values these are the columns of the training rows; of an offset, those of the classes that
         the training rows have.
         """
-        if on_device(self.X):
+        if on_device(self.X) or is_operator(self.X):
             X, y = rows_of(self.X, rows), self.y[rows]
             if get_tags(self.model).input_tags.pairwise:
                 X = columns_of(X, rows if train is None else train)

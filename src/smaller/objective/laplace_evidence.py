@@ -44,17 +44,17 @@ class Mode(NamedTuple):
 
     @property
     def mean(self) -> np.ndarray:
-        """Of the weights without the intercepts, (r, 1)."""
+        """The mode of the weights without the intercepts, (r, 1)."""
         return self.v[: len(self.rows), None]
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the weights without the intercepts, (r, r)."""
+        """The covariance of the weights without the intercepts, (r, r)."""
         return self.joint[: len(self.rows), : len(self.rows)]
 
     @property
     def slopes(self) -> np.ndarray:
-        """Of the log evidence in the log precisions, the curvature at the mode held: 0 at Tipping's fixed point."""
+        """The gradient of the log evidence in the log precisions at fixed curvature: 0 at Tipping's fixed point."""
         return 0.5 * (1 - self.alpha * (self.covariance.diagonal() + self.mean[:, 0] ** 2))
 
 

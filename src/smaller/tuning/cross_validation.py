@@ -204,7 +204,7 @@ class SMLRCV(CrossValidated, SparseMultinomialModel):
         return super()._adopt(problem.with_prior(prior), solution)
 
     def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
-        """Those of the L1 fit and of its refit, blended."""
+        """The coefficients of the L1 fit and of its refit, blended."""
         coef, intercept, solution = super()._coefficients(problem, solution)
         refit, share = solution.extra["refit"], solution.extra["share"]
         if refit is None:

@@ -33,7 +33,8 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
         The smallest strength as a fraction of the largest; by default 1e-2 when there are more columns than samples,
         else 1e-3.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer is that many folds of consecutive rows.
+        As in scikit-learn; an integer is that many folds of consecutive rows. At least two rows must have a positive
+        weight.
     rule : {"min", "1se"}, default="min"
         The least error, or the strongest prior within one standard error of it.
     n_jobs : int, default=None
@@ -121,7 +122,7 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
         grid = laplace_grid(problem, self.lams, self.eps, self.noise == "learn")
         scores = cross_validated_scores(in_folds(_Fold(self, data, grid), splits, self.n_jobs))
         lam = float(grid[choose_strength(scores, self.rule)])
-        at = problem.with_prior(problem.prior.with_strength(lam))
+        at = problem.with_strength(lam)
         chosen = solve_laplace(at, self.noise == "learn", self.solver, self.tol, self.max_iter)
         others = laplace_solutions(problem, grid, self)
         told = {"lam": lam, "lams": grid, "scores": scores, "path": collected_numbers(problem.sample, grid, others)}
@@ -141,7 +142,7 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
         return [(rows[train], rows[test]) for train, test in check_cv(folds).split(rows[:, None])]
 
     def _adopt(self, problem: Problem, solution: Solution):
-        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
+        return super()._adopt(problem.with_strength(solution.extra["lam"]), solution)
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)

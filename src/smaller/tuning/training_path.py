@@ -13,13 +13,12 @@ from ..models.adaptive import LaplaceRegressor, solve_laplace
 from ..models.base import problem_of, warn_if_unconverged
 from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
-from ..models.strength_choice import strength_grid
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..solvers import Solution
 from ..solvers.type1.scaled_lasso import Standardised
 from .cross_validation import SMLRCV
-from .path import Path, path
+from .path import Path, path, strength_grid
 from .relaxed import ridge_of, weights_on_path
 
 PATH_MODELS = (SMLR, SMLRCV, SBMLR, LaplaceRegressor)  # each is a point of a regularisation path
@@ -77,7 +76,7 @@ def laplace_solutions(problem: Problem, grid: np.ndarray, model: LaplaceRegresso
     """The solutions at each strength, up to the first at which the noise collapses."""
     solutions: list[Solution] = []
     for lam in grid:
-        at = problem.with_prior(problem.prior.with_strength(float(lam)))
+        at = problem.with_strength(float(lam))
         solution = solve_laplace(at, model.noise == "learn", model.solver, model.tol, model.max_iter)
         if solution.status is Status.COLLAPSED:
             break
