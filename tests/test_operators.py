@@ -9,7 +9,7 @@ from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import smaller
-from smaller import LaplaceRegressor, LaplaceRegressorCV, TypeIIRegressor, TypeIRegressor
+from smaller import LaplaceRegressor, LaplaceRegressorCV, TypeIIRegressor, TypeIRegressor, maximally_sparse
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.objective.evidence import Evidence
@@ -134,6 +134,19 @@ def test_a_search_whose_work_is_limited_says_what_is_still_promised():
     assert (short.status.name, long.status.name) == ("SLOPING", "CONVERGED")
     assert short.violation > 1e-6 > long.violation
     assert short.objective > long.objective
+
+
+def test_the_sparsest_solution_of_an_operator_with_noise_is_that_of_its_matrix():
+    """With columns of different norms; the same as of the matrix."""
+    Phi, y, _ = problem(60, 150)
+    Phi *= np.linspace(0.1, 10, 150)
+    operator = aslinearoperator(Phi)
+    here, there = (maximally_sparse(X, y, noise=0.01) for X in (Phi, operator))
+    assert_allclose(there.x, here.x, atol=1e-8)
+    assert_allclose(there.plain, here.plain, atol=1e-8)
+    assert there.residual == pytest.approx(here.residual, abs=1e-10)
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        maximally_sparse(aslinearoperator(Phi + 1j), y, noise=0.01)
 
 
 NUMBERS = ("JeffreysRegressor", "RVMRegressor")
