@@ -1,12 +1,23 @@
 """The problems, float64, no intercept: seeded synthetic ones and real data; NAME_bin is the same with two classes."""
 
+import os
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
 RATIOS = (0.1, 0.01)  # lam / lam_max
+
+# Regimes of their own, from strong to weak priors: a solver that is fast at one end may be slow at the other.
+RATIOS_OF = {
+    "many": (0.5, 0.1, 0.01, 1e-3),
+    "rare": (0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5),
+    "shuttle": (0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-5),
+    "digits": (0.5, 0.1, 0.01, 1e-3, 1e-4),
+    "squares_bin": (0.5, 0.1, 0.01, 1e-3),
+}
 
 # The best objectives known before any run, at each of RATIOS, where some are. A run may only lower them.
 KNOWN = {
@@ -92,12 +103,48 @@ def kernel(rng):
     return np.exp(-0.5 * (square[:, None] + square - 2 * points @ points.T).clip(0)), 3, 30, 5.0
 
 
-def many():
+def squares(rng):
+    """3175 x 1890, all products of 60 letters of 4 kinds, standardised; 15 products matter."""
+    letters = rng.integers(1, 5, (3175, 60)).astype(np.float64)
+    first, second = np.triu_indices(60)
+    return standardised(np.hstack([letters, letters[:, first] * letters[:, second]])), 2, 15, 1.0
+
+
+def many(rng):
     """20 000 x 16, whole numbers as of character recognition, standardised; 26 classes around centres of their own."""
-    rng = np.random.default_rng(22)
     y = rng.integers(26, size=20_000)
     centres, mixing = rng.standard_normal((26, 16)), rng.standard_normal((16, 16))
     return standardised(np.round(4 * centres[y] + 1.4 * rng.standard_normal((20_000, 16)) @ mixing)), y
+
+
+def rare(rng):
+    """20 000 x 9, whole numbers, nearly collinear, standardised; 7 classes, two of them of ten rows."""
+    y = np.concatenate([np.repeat([5, 6], 10), rng.choice(5, 19_980, p=[0.78, 0.16, 0.05, 0.008, 0.002])])
+    factors = 3.0 * rng.standard_normal((7, 4))[y] + rng.standard_normal((20_000, 4))
+    X = np.round(10 * factors @ rng.standard_normal((4, 9)) + 0.3 * rng.standard_normal((20_000, 9)))
+    return standardised(X), y
+
+
+def digits(rng):
+    """4000 x 256, blurred images of 16 x 16 with grey values from 0 to 1; 10 classes, each of three shapes."""
+    y = rng.integers(10, size=4000)
+    shapes = rng.random((10, 3, 16, 16)) < 0.3
+    images = shapes[y, rng.integers(3, size=4000)] + 0.5 * rng.standard_normal((4000, 16, 16))
+    for axis in (1, 2, 1, 2):
+        images = (np.roll(images, 1, axis) + 2 * images + np.roll(images, -1, axis)) / 4
+    return np.clip(images, 0, 1).reshape(4000, 256), y
+
+
+def shuttle():
+    """20 000 x 9, a sample of the space shuttle's sensors, standardised; 7 classes, some of a few rows."""
+    import pandas as pd
+
+    table = pd.read_csv(shuttle_file())
+    return standardised(table.drop(columns="y").to_numpy(np.float64)), np.unique(table["y"], return_inverse=True)[1]
+
+
+def shuttle_file():
+    return Path(os.environ.get("SMALLER_DATA", ""), "shuttle_sample.csv.gz")
 
 
 def golub():
@@ -160,39 +207,50 @@ SYNTHETIC = {
     "sparse": (sparse, 13),
     "tall": (tall, 14),
     "kernel": (kernel, 15),
+    "squares": (squares, 16),
 }
-MADE = {"many": many}  # with their own way of drawing labels
-REAL = {maker.__name__: maker for maker in (golub, colon, isolet, covtype, mnist, news20)}
+MADE = {"many": (many, 22), "rare": (rare, 23), "digits": (digits, 24)}  # with their own way of drawing labels
+LOADERS = {"covtype": "covtype_sample"}  # where the data set has another name
+REAL = {maker.__name__: maker for maker in (golub, colon, isolet, covtype, mnist, news20, shuttle)}
 NAMES = (
     *KNOWN,
-    *("tall", "tall_bin", "kernel", "kernel_bin", "many", "golub", "colon"),
+    *("tall", "tall_bin", "kernel", "kernel_bin", "many", "many 2", "rare", "rare 2", "digits", "digits 2"),
+    *("squares_bin", "squares_bin 2", "shuttle", "golub", "colon"),
     *(BIG := ("covtype_bin", "covtype", "news20", "isolet", "mnist")),
 )
 
 
 def generate(name):
-    """The problem of that name, binary if it ends so."""
-    stem = name.removesuffix("_bin")
+    """The problem of that name: NAME_bin is binary, and "NAME 2" has other random numbers."""
+    first, _, number = name.partition(" ")
+    stem, more = first.removesuffix("_bin"), 1000 * (int(number or 1) - 1)
     if stem in SYNTHETIC:
-        return draw(name, *SYNTHETIC[stem])
-    X, y = (MADE | REAL)[stem]()
-    if stem != name:
+        make, seed = SYNTHETIC[stem]
+        return draw(name, make, seed + more, first != stem)
+    X, y = MADE[stem][0](np.random.default_rng(MADE[stem][1] + more)) if stem in MADE else REAL[stem]()
+    if stem != first:
         y = (y == np.bincount(y).argmax()).astype(np.int64)
     return Problem(name, X, y, int(y.max()) + 1)
 
 
+def ratios_of(name):
+    """The strengths of the races of single fits, relative to lam_max."""
+    return RATIOS_OF.get(name.partition(" ")[0], RATIOS)
+
+
 def missing(name):
     """Why the data of that problem cannot be had, "" if they can."""
-    loader = {"covtype": "covtype_sample"}.get(stem := name.removesuffix("_bin"), stem)
-    return "" if stem in SYNTHETIC or stem in MADE or datasets().available()[loader] else "no data"
+    stem = name.partition(" ")[0].removesuffix("_bin")
+    if stem == "shuttle":
+        return "" if shuttle_file().is_file() else "no data"
+    return "" if stem in SYNTHETIC or stem in MADE or datasets().available()[LOADERS.get(stem, stem)] else "no data"
 
 
-def draw(name, make, seed):
+def draw(name, make, seed, binary):
     """A design, a sparse true W, labels drawn from its softmax."""
     rng = np.random.default_rng(seed)
     X, n_classes, n_active, scale = make(rng)
-    if name.endswith("_bin"):
-        n_classes = 2
+    n_classes = 2 if binary else n_classes
     active = rng.choice(X.shape[1], n_active, replace=False)
     W = np.zeros((X.shape[1], n_classes))
     W[active] = scale * rng.standard_normal((n_active, n_classes)) * (rng.random((n_active, n_classes)) < 0.6)

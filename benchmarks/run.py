@@ -68,8 +68,7 @@ def parse(arguments):
     parser.add_argument(
         "--ratios",
         type=lambda text: tuple(float(word) for word in text.split(",")),
-        default=problems.RATIOS,
-        help="lam / lam_max of single fits, of " + ",".join(map(str, problems.RATIOS)),
+        help="lam / lam_max of single fits; by default those of each problem",
     )
     parser.add_argument("--limit", type=float, default=3.0, help="processor seconds for a solver's ladder in a race")
     parser.add_argument("--repeats", type=int, default=4)
@@ -128,7 +127,7 @@ def takes_part(adapter, problem):
 def races(problem, options):
     if "fits" in options.parts:
         known_at = dict(zip(problems.RATIOS, problems.KNOWN.get(problem.name, (np.inf, np.inf)), strict=True))
-        for ratio in options.ratios:
+        for ratio in options.ratios or problems.ratios_of(problem.name):
             known = known_at.get(ratio, np.inf)
             yield "fits", race.Race(problem, f"{problem.name} {ratio:g}", [ratio * problem.lam_max], np.array([known]))
     if "paths" in options.parts and problem.name in PATH_PROBLEMS:

@@ -2,8 +2,8 @@
 
     python tests/sentences.py
 
-prints one line for each, with its place, to be read against "Words" and "Messages" in docs/style.md. Values that are
-filled in are shown as {}.
+prints one line for each text of two words or more, with its place, to be read against "Words" and "Messages" in
+docs/style.md. Values that are filled in are shown as {}. Docstrings are left out, but for those of commands.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "src" / "smaller"
-SPEAKING = {"say", "complain", "warn", "option", "Option", "Argument", "grid", "one_of", "_names", "_text", "Judgement"}
 LEAST = 12  # characters; shorter texts are names
 
 
@@ -30,16 +29,6 @@ def text_of(node: ast.AST) -> str:
     return ""
 
 
-def speaks(node: ast.AST) -> bool:
-    """Whether the texts inside a node reach a user."""
-    if isinstance(node, (ast.Raise, ast.Return)):
-        return True
-    if isinstance(node, ast.Call):
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-        return name in SPEAKING or name.endswith(("Error", "Warning"))
-    return isinstance(node, (ast.Assign, ast.AnnAssign))
-
-
 def outermost(node: ast.AST) -> Iterator[ast.AST]:
     """The whole texts inside a node, not the pieces of an f-string."""
     for child in ast.iter_child_nodes(node):
@@ -50,13 +39,14 @@ def outermost(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def of_module(path: Path) -> Iterator[tuple[int, str]]:
-    """The sentences of a module; docstrings of commands are their help."""
+    """Every text of a module but its docstrings; those of commands are their help."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
-        if speaks(node):
-            yield from ((part.lineno, text_of(part)) for part in outermost(node))
+        if isinstance(node, ast.Expr) and text_of(node.value):
+            node.value = ast.Constant(None)
         if isinstance(node, ast.FunctionDef) and any("app." in ast.unparse(one) for one in node.decorator_list):
             yield node.lineno, ast.get_docstring(node) or ""
+    yield from ((part.lineno, text_of(part)) for part in outermost(tree))
 
 
 def of_page(path: Path) -> Iterator[tuple[int, str]]:

@@ -4,6 +4,7 @@
 
 import gzip
 import io
+import json
 import os
 import re
 import shlex
@@ -22,6 +23,7 @@ pytest.importorskip("rich")
 pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 
+import typer
 from rich.console import Console
 from scipy import sparse
 from scipy.stats import norm
@@ -34,11 +36,15 @@ from sklearn.utils import Bunch
 
 import smaller
 from smaller import SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceRegressor, RVMRegressor, decision, progress
-from smaller.cli import run, terminal
+from smaller.cli import app, run, terminal
 from smaller.cli.options import parse_costs, parse_priors
+from smaller.cli.selecting import METHODS
+from smaller.cli.studies import KINDS
 from smaller.data.tables.formulas import escaped, unescaped, write_csv
+from smaller.inference.false_bounds import BOUNDS
 from smaller.persist import load_with_notes
 from smaller.tables import read_table
+from smaller.tuning import ranking
 from smaller.tuning.ranking import Score, advice, calibration_error, candidates, cross_validated, task_of
 from smaller.tuning.ranking.number_scores import Mean
 
@@ -727,7 +733,7 @@ def test_ctrl_c_leaves_no_broken_file(here):
     pd.DataFrame(rng.normal(size=(3000, 5))).assign(y=rng.integers(0, 5, 3000)).to_csv("long.csv", index=False)
     Path("kept.model").write_bytes(b"what was there")
     # Loading the packages can take long on a busy machine: the work begins when this line is read.
-    code = "import sys, smaller.cli; from smaller.__main__ import main; print('begun', flush=True); sys.exit(main())"
+    code = "import sys, smaller.cli.fitting; print('begun', flush=True); sys.exit(smaller.cli.run(sys.argv[1:]))"
     command = [sys.executable, "-c", code, *shlex.split("fit long.csv -o kept.model --model smlr --basis rbf")]
     environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
     pipes = {"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -769,6 +775,55 @@ def test_an_odd_file_is_refused_with_the_column_and_what_is_wrong(kind, capsys):
     Path("odd.csv").write_text(content, encoding="utf-8")
     _, err = smaller_command(command, capsys, code=1)
     assert said in err
+
+
+SHORT = {"--help": 0, "--version": 0, "fit --help": 0, "fit none.csv": 1, "predict none.model -": 1, "fit --strange": 2}
+LARGE = {"numpy", "scipy", "sklearn", "pandas", "pyarrow", "joblib"}  # each takes a good part of a second to import
+MOST_MODULES = 450  # Python's own, those of typer and rich, and ten of smaller
+
+
+@pytest.mark.parametrize("arguments", SHORT)
+def test_what_needs_no_data_imports_few_modules(arguments):
+    """Counted, since a clock on a busy machine says little."""
+    code = (
+        "import json, sys; from smaller.__main__ import main; code = main()\n"
+        "print(json.dumps([code, len(sys.modules), sorted({name.partition('.')[0] for name in sys.modules})]))"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
+    command = [sys.executable, "-c", code, *arguments.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    code, count, names = json.loads(done.stdout.splitlines()[-1])
+    assert code == SHORT[arguments], done.stderr
+    assert not LARGE & set(names)
+    assert count <= MOST_MODULES
+
+
+def test_importing_the_package_imports_nothing_large():
+    code = "import sys; before = set(sys.modules); import smaller; print(*sorted(set(sys.modules) - before))"
+    environment = {**os.environ, "PYTHONPATH": str(Path(smaller.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    names = done.stdout.split()
+    assert "smaller" in names
+    assert not LARGE & {name.partition(".")[0] for name in names}
+
+
+def test_the_help_names_what_the_tables_have():
+    """The declarations of the commands write names out, since importing the tables takes a second."""
+    losses = [name for target in ranking.TARGETS.values() for name in target.losses_by_name]
+    named = {
+        ("fit", "model"): ranking.NAMES,
+        ("fit", "scoring"): ranking.SCORERS,
+        ("fit", "task"): ranking.TARGETS,
+        ("select", "bound"): BOUNDS,
+        ("select", "method"): METHODS,
+        ("compare", "scoring"): losses,
+        ("bound", "kind"): KINDS,
+    }
+    commands = typer.main.get_command(app).commands
+    for (command, option), names in named.items():
+        told = next(each.help for each in commands[command].params if each.name == option)
+        words = re.findall(r"[\w-]+", told)
+        assert [word for word in words if word in names][: len(names)] == list(names), (command, option)
 
 
 def test_without_its_packages_the_command_says_what_to_install():

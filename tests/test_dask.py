@@ -21,7 +21,7 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
-from smaller.models import dask_sample  # noqa: E402
+from smaller.rows.dask import drawn as drawn_module  # noqa: E402
 from smaller.rows.dask.passes import Passes  # noqa: E402
 from smaller.solvers.l1 import newton as newton_module  # noqa: E402
 
@@ -210,7 +210,7 @@ def test_problems_too_large_for_a_hessian(wide, drawn, here, monkeypatch):
     monkeypatch.setattr(newton_module, "HESSIAN", 12 if wide else 45)
     monkeypatch.setattr(newton_module, "GRAM", 10 if wide else 1000)
     if not drawn:
-        monkeypatch.setattr(dask_sample, "DRAWN_ROWS", 0)
+        monkeypatch.setattr(drawn_module, "DRAWN_ROWS", 0)
     X, y = data(p=30)
     there = SMLR(lam=8.0).fit(*lazy(X, y))
     same_optimum(SMLR(lam=8.0), there, X, y)

@@ -61,6 +61,10 @@ def test_of_a_kernel_the_values_are_similarities_to_relevance_vectors():
 def test_a_background_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="background must be the training samples, or the means of the"):
         explain(SMLR(1.0).fit(X, CODES), X[:1], np.zeros(77))
+    with pytest.raises(ValueError, match="X has 2 features, but SMLR is expecting"):
+        explain(SMLR(1.0).fit(X, CODES), X[:1, :2], X)
+    with pytest.raises(ValueError, match=r"A fitted model of smaller is needed here; got SMLR\. Fit it first"):
+        explain(SMLR(1.0), X[:1], X)
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ CLASSIFIERS = {
     "SMLR, rbf": SMLR(0.5, basis="rbf"),
     "SMLR, poly": SMLR(0.5, basis="poly"),
     "SMLR, linear kernel": SMLR(0.5, basis=Kernel("linear")),
+    "SMLR, few centres": SMLR(0.5, basis=Kernel("rbf", centers=9)),
     "SMLR, reference": SMLR(0.5, parametrization="reference"),
     "SMLR, no intercept": SMLR(0.5, fit_intercept=False),
     "SMLR, empty": SMLR(1e4),
@@ -72,6 +73,7 @@ CLASSIFIERS = {
 }
 REGRESSORS = {
     "RVMRegressor": RVMRegressor(),
+    "RVMRegressor, given centres": RVMRegressor(Kernel("rbf", centers=NEW[:20])),
     "RVMRegressor, linear": RVMRegressor("linear"),
     "RVMRegressor, no intercept": RVMRegressor("linear", fit_intercept=False),
     "RVMRegressor, quadratic": RVMRegressor("quadratic"),

@@ -10,6 +10,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from smaller import TypeIIRegressor, load, maximally_sparse, save
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, ModelFileError, UnidentifiedNoiseWarning
+from smaller.objective.evidence import Evidence
+from smaller.solvers.type2.grouped import GroupedEvidence, GroupFit, newton_on_variances
 
 
 def cosines(rows, p):
@@ -258,6 +260,14 @@ def test_complex_data_are_refused_unless_asked_for():
 
 
 # -- "auto"
+
+
+def test_a_variance_that_is_all_but_0_stops_no_newton_step():
+    """Its row of the Hessian is 0: no multiple of a curvature that is 0 as well makes that positive."""
+    Phi, Y = wide_problem(k=3)
+    problem = GroupedEvidence(Evidence(as_design(Phi), Y))
+    fit = GroupFit(problem, np.array([0, 1, 2]), np.array([1.0, 1e-320, 1e-200]), 0.01)
+    assert np.isfinite(newton_on_variances(fit, 1e-8, 20).log_evidence)
 
 
 def test_auto_with_a_prior_of_the_variances_reweights():

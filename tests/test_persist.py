@@ -107,6 +107,8 @@ MODELS = {
     "SBMLR": SBMLR(n_init=2),
     "SMLRCV": SMLRCV(lams=6, cv=KFold(3), rule="1se", scoring="accuracy"),
     "SMLRCV, splits": SMLRCV(lams=[1.0, 0.5], cv=[(np.arange(30), np.arange(30, 60))]),
+    "SMLR, few centres": SMLR(basis=Kernel(centers=9)),
+    "RVMClassifier, given centres": RVMClassifier(Kernel(centers=np.arange(16.0).reshape(4, 4))),
     "EvidenceSearch": EvidenceSearch(SBMLR(), {"basis": ["linear", "rbf", Kernel(gamma=0.1)]}),
     "PriorShift": PriorShift(SMLR(), priors={0: 0.5, 1: 0.25, 2: 0.25}),
     "CostSensitive": CostSensitive(RMLR(), cost={(0, 1): 20.0}, reject_cost=0.5),

@@ -26,7 +26,7 @@ from smaller import (
     load,
     save,
 )
-from smaller.errors import ConvergenceWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.inference import PosteriorSample, normal_draws, polya_gamma_draws, sample_posterior
 from smaller.inference.diagnostics import agreement
 from smaller.inference.gibbs import SoftmaxChain, SoftmaxData
@@ -338,6 +338,8 @@ def test_samples_are_saved(sampled, tmp_path):
     assert_array_equal(again.coef, sample.coef)
     assert_array_equal(again.predict_proba(X), sample.predict_proba(X))
     assert again.sentence() == sample.sentence()
+    assert again.n_features_in_ == 3
+    assert repr(again) == "<PosteriorSample of SMLR: 4 chains x 1000 draws of 1 x 3 weights>"
 
 
 def test_samples_go_to_arviz(sampled):
@@ -420,6 +422,10 @@ def test_a_laplace_approximation_at_an_l1_mode_is_refused():
     X, y = two_classes()
     with pytest.raises(ValueError, match="kink"):
         sample_posterior(SMLR(1.0).fit(X, y), X, y, method="laplace")
+    with pytest.raises(ValueError, match="not implemented for RMLR"):
+        sample_posterior(RMLR(1.0).fit(X, y), X, y, method="laplace")
+    with pytest.raises(ValueError, match="leave out prior, rate and method"):
+        sample_posterior(TypeIIRegressor().fit(X, y), X, y, method="gibbs")
 
 
 @pytest.mark.parametrize(
@@ -457,12 +463,59 @@ def test_dask_collections_are_refused():
         ({"draws": 1}, "draws"),
         ({"prior": "horseshoe", "global_scale": -1.0}, "global_scale"),
         ({"prior": "horseshoe", "rate": "learn"}, "horseshoe always"),
+        ({"prior": "horseshoe", "slab": 0.0}, "slab"),
+        ({"prior": "horseshoe", "n_relevant": 1, "global_scale": 1.0}, "give one of them"),
+        ({"draws": 10.5}, "must be an int"),
+        ({"warmup": -1}, "warmup"),
+        ({"max_sweeps": 10}, "max_sweeps must be at least draws=1000"),
+        ({"n_relevant": 2}, "of the horseshoe"),
+        ({"rate_prior": (3, 1)}, "give rate='learn'"),
+        ({"rate": "learn", "rate_prior": 3}, "must be two numbers"),
     ],
 )
 def test_bad_options_are_refused(options, message):
     X, y = two_classes()
     with pytest.raises(ValueError, match=message):
         sample_posterior(SMLR(1.0).fit(X, y), X, y, **options)
+
+
+def test_bad_questions_to_a_sample_are_refused(sampled):
+    X, _, sample = sampled
+    for question, message in [
+        (lambda: sample.predict_proba(X, level=95), "give 0.95"),
+        (lambda: sample.predict(X, level=0.9), "predict_proba takes level"),
+        (lambda: sample.probability_above(-1.0), "at least 0"),
+        (lambda: sample.predict_proba(X[:, :2]), "X has 2 features"),
+        (lambda: sample.predict_proba(np.where(X > 0, X, np.nan)), "NaN"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            question()
+
+
+def test_columns_are_those_of_the_fit():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    model = LaplaceRegressor(20.0).fit(X, y)
+    turned = X[X.columns[::-1]]
+    with pytest.raises(ValueError, match="same order"):
+        sample_posterior(model, turned, y)
+    sample = sample_posterior(model, X, y, random_state=0)
+    with pytest.raises(ValueError, match="same order"):
+        sample.predict(turned)
+    with pytest.warns(EmptyModelWarning):
+        constant = LaplaceRegressor(20.0).fit(X, 0 * y)
+    with pytest.raises(ValueError, match="same value in all samples"):
+        sample_posterior(constant, X, 0 * y)
+
+
+def test_other_rows_have_the_centres_of_the_fit():
+    """A kernel basis has a column for each training row; fitted anew, it would have other columns."""
+    X, y = two_classes(40)
+    model = SMLR(1.0, basis="rbf").fit(X, y)
+    sample = sample_posterior(model, X[:30], y[:30], draws=500, random_state=0)
+    assert sample.coef.shape[3] == 40
+    weight = np.repeat([1.0, 0.0], [30, 10])
+    same = sample_posterior(model, X, y, draws=500, random_state=0, sample_weight=weight)
+    assert_array_equal(same.coef, sample.coef)
 
 
 def test_a_prior_that_does_not_scale_with_a_learned_noise_is_refused():
@@ -558,7 +611,7 @@ def test_several_targets_have_a_column_each():
 
 def test_conditional_models_take_no_other_prior():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(ValueError, match="leave out prior and rate"):
+    with pytest.raises(ValueError, match="leave out prior, rate and method"):
         sample_posterior(TypeIIRegressor().fit(X, y), X, y, prior="horseshoe")
 
 

@@ -67,8 +67,11 @@ def test_report_has_intervals_beside_the_weights_and_plain_sentences(kind):
     first = told["weights"][0]
     place = labels.index(first["class"]), NAMES.index(first["name"])
     assert_allclose(first["standard_mean"], sample.coef[:, :, *place].mean() * X[first["name"]].std(ddof=0))
-    sure = int(((low > 0) | (high < 0)).sum())
+    W = sample.coef - (sample.coef.mean(axis=2, keepdims=True) if kind == "three classes" else 0)
+    ends = np.quantile(W, [0.025, 0.975], axis=(0, 1))
+    sure = int(((ends[0] > 0) | (ends[1] < 0)).sum())
     assert told["plain"][0].startswith(f"For {sure} of {sample.mode.size} weights the data settle")
+    assert ("less their mean over the classes" in told["plain"][0]) == (kind == "three classes")
     zeros = int((sample.mode == 0).sum())
     assert any(f"leaves out {zeros} of them" in each for each in told["plain"]) == (zeros > 0)
     assert ("above" in first) == (kind != "numbers")
@@ -163,6 +166,7 @@ def test_command_says_that_intervals_of_kept_features_are_conditional(files, cap
     [
         (["fit", "two.csv", "-o", "no.draws", "--posterior"], "an input file; name another file"),
         (["report", "two.model", "two.csv", "--posterior", "two.model"], "has no draws from a posterior"),
+        (["fit", "two.csv", "-o", "no.model", "--groups", "features", "--posterior"], "does not go with --groups"),
     ],
 )
 def test_command_refuses_with_a_sentence(files, capsys, monkeypatch, arguments, said):

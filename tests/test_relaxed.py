@@ -10,6 +10,7 @@ import pytest
 from conftest import clusters
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 
 from smaller import SMLR, SMLRCV, LaplaceRegressor, load, path, refit, report, save
@@ -30,7 +31,7 @@ def test_a_path_is_exact_at_its_points_and_linear_between_them():
     exact = SMLR(middle, tol=1e-10).fit(X, Y)
     assert_allclose(found.at(middle).coef, exact.coef_, atol=0.05 * np.abs(exact.coef_).max())
     for lam in (1.01 * found.lams[0], 0.99 * found.lams[-1], np.nan):
-        with pytest.raises(ValueError, match="The path has strengths from"):
+        with pytest.raises(ValueError, match=r"lam must be from .*, the strengths of the path"):
             found.at(lam)
 
 
@@ -90,6 +91,10 @@ def test_what_has_no_refit_is_refused_with_the_remedy():
         refit(SMLR(0.1).fit(wide, np.arange(20) % 2), wide, np.arange(20) % 2)
     with pytest.raises(ValueError, match="support must be one of"):
         refit(SMLR(1.0).fit(X, Y), X, Y, support="all")
+    with pytest.raises(NotFittedError):
+        refit(SMLR(), X, Y)
+    with pytest.raises(ValueError, match="X has 2 features, but SMLR is expecting"):
+        refit(SMLR(1.0).fit(X, Y), X[:, :2], Y)
 
 
 @pytest.mark.skipif("SMALLER_CASES" not in os.environ, reason="SMALLER_CASES names no folder of reference cases")

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import smaller.models.base
-from smaller import SMLR, RVMClassifier, RVMRegressor, datasets, tune_width
+from smaller import SMLR, RVMClassifier, RVMRegressor, datasets
 from smaller.basis import Kernel
 from smaller.design import LazyDesign, as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
@@ -621,12 +621,6 @@ def test_inputs_far_away_have_probabilities(m, multiclass):
     far, further = model.predict_proba(1e100 * X), model.predict_proba(1e200 * X)
     assert_allclose(far, further, rtol=1e-6)
     assert_allclose(far.sum(axis=1), 1)
-
-
-def test_the_width_of_other_models_is_not_tuned_and_that_is_said():
-    X, y = sinc(20)
-    with pytest.raises(ValueError, match="LRVM or a JFSCL; got RVMRegressor"):
-        tune_width(RVMRegressor(), X, y)
 
 
 @pytest.mark.parametrize("offset", [1e2, 1e6])

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import warnings
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from conftest import clusters
 from scipy import sparse
 from scipy.stats import binomtest, norm
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import confusion_matrix, log_loss
 
 import smaller
@@ -36,6 +38,7 @@ from smaller import (
     training_path,
 )
 from smaller.decision import PriorShift, Rejecting
+from smaller.inference import CredibleSetsClassifier, StabilitySelection, sample_posterior
 from smaller.tuning.training_path import path_of
 
 X, CODES = clusters(n=240, p=6)
@@ -179,9 +182,11 @@ def test_a_model_that_is_no_point_of_a_path_is_shown_none(kind):
             training_path(model, X, y)
 
 
-def test_a_path_of_other_columns_is_refused():
+def test_a_path_of_other_columns_and_of_a_model_that_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError):
+        training_path(SMLR(), X, CODES)
     model = SMLR(2.0).fit(X, CODES)
-    with pytest.raises(ValueError, match="is not of this model, which has 3 x 6"):
+    with pytest.raises(ValueError, match="but the model has 3 x 6"):
         report(model, X, CODES, path=smaller.path(X[:, :4], CODES, 5))
 
 
@@ -239,7 +244,9 @@ def test_many_samples_travel_in_part_and_the_page_says_so(model):
 def test_what_is_no_model_and_labels_that_are_unknown_are_refused(model):
     with pytest.raises(ValueError, match="labels that are not classes of the model"):
         report(model, X, CODES.astype(str))
-    with pytest.raises(ValueError, match="about a fitted model of smaller"):
+    with pytest.raises(ValueError, match="X has 240 rows but y has 9"):
+        report(model, X, LABELS[CODES][:9])
+    with pytest.raises(ValueError, match="A fitted model of smaller is needed"):
         report(SMLR(), X, CODES)
 
 
@@ -354,9 +361,31 @@ def page_of_numbers(page, numbers):
     return numbers.html
 
 
-@pytest.fixture(params=["classes", "numbers"])
-def either(request, page, page_of_numbers):
-    return page if request.param == "classes" else page_of_numbers
+def rough_posterior(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return sample_posterior(model, X, y, draws=20, chains=2, max_sweeps=40, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def page_of_everything(page):
+    """Every panel that a page can have, with names that are too long for a telephone."""
+    model, (A, a), (B, b) = SMLR(1.0), (X[TRAIN], LABELS[CODES][TRAIN]), (X[TEST], LABELS[CODES][TEST])
+    model.path_ = training_path(model.fit(A, a), A, a)
+    told = {
+        "posterior": rough_posterior(model, A, a),
+        "selection": StabilitySelection(n_pairs=5, random_state=0).fit(A, a),
+        "sets": CredibleSetsClassifier(n_effects=2).fit(A, a),
+    }
+    return report(model, B, b, names=[f"{name}, {LONG[0]}" for name in NAMES], **told).html
+
+
+PAGES = {"classes": "page", "numbers": "page_of_numbers", "everything": "page_of_everything"}
+
+
+@pytest.fixture(params=PAGES)
+def either(request):
+    return request.getfixturevalue(PAGES[request.param])
 
 
 def test_the_page_needs_nothing_else_and_is_small(either):

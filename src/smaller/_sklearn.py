@@ -1,7 +1,7 @@
 """Private names of scikit-learn that the package uses; no other module imports any."""
 
 from sklearn.base import _fit_context as fit_context
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.metaestimators import _safe_split as safe_split
@@ -24,4 +24,5 @@ __all__ = [
     "raise_for_params",
     "routing_enabled",
     "safe_split",
+    "validate_parameter_constraints",
 ]

@@ -10,6 +10,10 @@ from enum import Enum
 from sklearn.exceptions import ConvergenceWarning
 
 
+class CandidatesWarning(UserWarning):
+    """A relevance vector machine chose its relevance vectors from some of the rows, since there are very many."""
+
+
 class CompiledCoreWarning(UserWarning):
     """The compiled core is not installed: fits run on the NumPy functions, which are many times slower."""
 
@@ -127,6 +131,7 @@ def choose(what: str, key: object, table: Iterable[str]) -> None:
 
 
 __all__ = [
+    "CandidatesWarning",
     "CompiledCoreWarning",
     "ConvergenceWarning",
     "EmptyModelWarning",

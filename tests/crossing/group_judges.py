@@ -60,7 +60,7 @@ class GroupedSoftmax(Softmax):
 
     def rounding(self, W, b):
         """As in `Softmax`, by groups: E is the length of the errors of the gradient in a group."""
-        E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
+        E = self.gradient_rounding(W, b, self._centre())
         G, single = self.centred_slope(self.residual(self.scores(W, b))), self._single()
         sparse, ridged = single & (self.l1 > 0) & (self.l2 == 0), single & (self.l2 > 0)
         worst, ridge = (E[sparse] / self.l1[sparse]).max(initial=0.0), 0.0

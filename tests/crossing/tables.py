@@ -50,6 +50,12 @@ class Table:
     fixed: dict = field(default_factory=dict)
     limits: dict = field(default_factory=dict)  # max_iter by solver: a fit that it ends says so, and is judged as well
     refused: Callable = lambda row: False
+    title: str = ""  # where a model has several tables
+
+    @property
+    def name(self):
+        """The title, or the model's name."""
+        return self.title or self.model
 
 
 def no_precomputed_tables(row):
@@ -231,6 +237,26 @@ TABLES = [
         ),
     ),
     Table(
+        "LaplaceRegressor",
+        {
+            **REAL,
+            "layout": ["operator"],
+            "targets": [1, 3],
+            "basis": ["linear"],
+            "lam": ["universal", 3.0],
+            "noise": ["learn", 0.5],
+            "solver": ["newton", "em"],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "groups": GROUPS,
+        },
+        "lasso",
+        refused=refuse(lambda row: row["lam"] == "universal" and not row["standardize"], no_such_groups, no_em),
+        title="LaplaceRegressor on operators",
+    ),
+    Table(
         "LaplaceRegressorCV",
         {
             **REAL,
@@ -275,6 +301,25 @@ TABLES = [
         refused=SMLR_RULES,
     ),
     Table(
+        "TypeIIRegressor",
+        {
+            **REAL,
+            "layout": ["C", "F", "operator"],
+            "targets": [1, 3],
+            "basis": ["linear"],
+            "algorithm": ["auto"],
+            "noise": ["learn", 0.5],
+            "blocks": ["none", "single", "pairs", "apart"],
+            "complex": [False, True],
+            "em_steps": [None, 3],
+            "fit_intercept": [True, False],
+        },
+        "evidence",
+        fixed={"max_iter": 100},
+        refused=lambda row: row["em_steps"] is not None and row["noise"] == "learn",
+        title="TypeIIRegressor on operators, groups and complex numbers",
+    ),
+    Table(
         "RVMRegressor",
         {
             **REAL,
@@ -286,6 +331,13 @@ TABLES = [
             "outside": ["warn", "error", "widen", "ignore"],  # of the prediction
             "fit_intercept": [True, False],
         },
+        "evidence",
+        fixed={"max_iter": 300},
+        refused=SMLR_RULES,
+    ),
+    Table(
+        "RVMRegressor",
+        {**REAL, "targets": [1, 3], "basis": ["few centres"], "noise": ["learn", 0.5], "fit_intercept": [True, False]},
         "evidence",
         fixed={"max_iter": 300},
         refused=SMLR_RULES,
@@ -304,6 +356,21 @@ TABLES = [
         refused=SMLR_RULES,
     ),
     Table(
+        "TypeIRegressor",
+        {
+            **REAL,
+            "layout": ["operator"],
+            "targets": [1, 3],
+            "basis": ["linear"],
+            "prior": ["laplace", "gaussian", "jeffreys", "student", "lp"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+        },
+        "type_one",
+        refused=lambda row: row["prior"] == "laplace" and row["targets"] > 1,
+        title="TypeIRegressor on operators",
+    ),
+    Table(
         "RVMClassifier",
         {
             **LABELLED,
@@ -318,6 +385,21 @@ TABLES = [
         "relevance",
         fixed={"max_iter": 40},
         refused=refuse(SMLR_RULES, lambda row: row["classes"] == 20, all_weights_at_once),
+    ),
+    Table(
+        "RVMClassifier",
+        {
+            **LABELLED,
+            "classes": [2, 3],
+            "basis": ["few centres"],
+            "multiclass": ["multinomial", "ovr"],
+            "moderate": [True],
+            "class_weight": ["none"],
+            "fit_intercept": [True, False],
+        },
+        "relevance",
+        fixed={"max_iter": 40},
+        refused=SMLR_RULES,
     ),
     Table(
         "TypeIIClassifier",

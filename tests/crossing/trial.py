@@ -35,6 +35,7 @@ DOCUMENTED = (
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
     "Halving needs at least",
+    "Cross-validation needs two samples at least",
     "groups could not be divided into two halves that both have all",
     "chooses between at least 2 columns that vary and differ",
     "bound says nothing about n_selected=",
@@ -80,6 +81,8 @@ def parameters(table, row, data):
     given = {name: value for name, value in row.items() if name not in samples.OPTIONS}
     if given.get("basis") == "laplacian":
         given["basis"] = Kernel("laplacian")
+    if given.get("basis") == "few centres":
+        given["basis"] = Kernel(centers=judges.FEW)
     if given.get("l2") == "two":
         given["l2"] = [0.0, 0.5]
     if "class_weight" in given:
@@ -95,6 +98,8 @@ def parameters(table, row, data):
         given["prior_inclusion"] = None if row["prior_inclusion"] == "none" else 1.0 + np.arange(d) % 3
     if "groups" in given:
         given.update(_groups(row, data))
+    if "blocks" in row:
+        given["groups"] = _blocks(row["blocks"], data.plain.shape[1])
     if row.get("solver") in table.limits:
         given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
@@ -151,6 +156,13 @@ def _groups(row, data):
     groups = None if kind == "none" else "features" if "features" in kind else labels
     factor = np.where(np.arange(labels.max() + 1) == 0, 0.0, 1.5) if "factors" in kind else None
     return {"groups": groups, "l1_share": 0.3 if "sparse" in kind else 0.0, "group_factor": factor}
+
+
+def _blocks(kind, d):
+    """No labels, one for each column, neighbours, or columns of one remainder."""
+    return {"none": None, "single": np.arange(d), "pairs": np.arange(d) // 2, "apart": np.arange(d) % max(2, d // 4)}[
+        kind
+    ]
 
 
 def _penalty_factor(row, data):

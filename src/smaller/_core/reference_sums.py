@@ -85,7 +85,7 @@ def negentropy(U, Y, s, shrink, family):
 
 
 def softmax_conjugate(U, Y, s, shrink, reference, xp=np):
-    """The same in the namespace xp."""
+    """The negative entropy of Q = Y + shrink U in the namespace xp."""
 
     def x_log_x(Q):
         return Q * xp.log(xp.where(Q > 0, Q, xp.ones_like(Q)))

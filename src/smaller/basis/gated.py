@@ -7,8 +7,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from ..design import as_design
+from .centers import checked_centers, distinct_rows
 from .choice import as_basis
-from .kernel import _distinct_rows, _inverse_variance, _rbf, _refuse_if_too_large
+from .kernel import Kernel, _inverse_variance, _rbf, _refuse_if_too_large
 
 
 class Standardized(BaseEstimator):
@@ -25,11 +26,15 @@ class Standardized(BaseEstimator):
     def fit(self, X, sample_weight: np.ndarray) -> Standardized:
         """Find the units, and fit the basis in them."""
         self.mean_, self.scale_ = standard_units(X, sample_weight)
-        self.basis_ = as_basis(self.basis).fit(self._inputs(X), sample_weight)
+        basis = as_basis(self.basis)
+        given = _given_centers(basis, X)
+        if given is not None:
+            basis.centers = self._inputs(given)
+        self.basis_ = basis.fit(self._inputs(X), sample_weight)
         self.n_columns_ = self.basis_.n_columns_
         if hasattr(self.basis_, "center_index_"):
             self.center_index_ = self.basis_.center_index_
-            self.centers_ = X[self.center_index_]
+            self.centers_ = (X if given is None else given)[self.center_index_]
         return self
 
     def transform(self, X, columns: np.ndarray | None = None):
@@ -44,6 +49,12 @@ class Standardized(BaseEstimator):
         if sparse.issparse(X):
             return type(X)(X.multiply(1 / self.scale_.astype(X.dtype)))
         return (X - self.mean_.astype(X.dtype)) / self.scale_.astype(X.dtype)
+
+
+def _given_centers(basis, X):
+    """The matrix of centres that a kernel was given, like X; None for other bases and other centres."""
+    centers = checked_centers(basis.centers, X) if isinstance(basis, Kernel) else None
+    return None if centers is None or isinstance(centers, str | int) else centers
 
 
 HALF_OPEN_WIDTH = 2.0  # gamma of a gated kernel times the inputs' variance; gates of 1/2 reduce it to a quarter
@@ -70,7 +81,7 @@ class GatedKernel(BaseEstimator):
     def fit(self, X, sample_weight: np.ndarray) -> GatedKernel:
         """Find the centres, the units and the width."""
         positive = np.flatnonzero(sample_weight > 0)
-        self.center_index_ = positive[_distinct_rows(X[positive])]
+        self.center_index_ = positive[distinct_rows(X[positive])]
         self.centers_ = X[self.center_index_]
         self.n_columns_ = len(self.center_index_)
         _refuse_if_too_large(3 * len(X), self.n_columns_, X, "a gated kernel")

@@ -22,6 +22,7 @@ from .. import _core
 from ..design import as_design, follow, host, on_device
 from ..design.tensors import columns_of, kernel_values, room, rows_of
 from ..errors import choose
+from .centers import checked_centers, chosen_rows, distinct_rows
 
 
 def _linear(X, centers, gamma, degree, coef0):
@@ -83,7 +84,7 @@ KERNELS: dict[str, Callable] = {
 
 
 class Kernel(BaseEstimator):
-    """Phi_ij = K(x_i, c_j), the centres c_j being the distinct training rows.
+    """Phi_ij = K(x_i, c_j), the centres c_j being the distinct training rows, or some of them.
 
     Parameters
     ----------
@@ -95,13 +96,29 @@ class Kernel(BaseEstimator):
         1 / p for standardised inputs.
     degree, coef0 : float
         Of the polynomial kernel.
+    centers : None, "auto", int or matrix
+        The candidates for centres. None is all distinct rows of positive weight; an integer, so many of these, and
+        "auto" 2500, where there are more. They are spread over all: the row farthest from the mean, and then each time
+        the row farthest from those before it, so that neither the order of the rows nor their weights matter. A
+        matrix with one column for each input contains the centres themselves.
+
+    Attributes
+    ----------
+    centers_ : ndarray or sparse array
+        The centres, sorted by value.
+    center_index_ : ndarray
+        Their positions among the training rows, or in the matrix given.
+    n_distinct_ : int
+        The number of distinct rows that the centres were chosen from.
+    gamma_ : float
     """
 
-    def __init__(self, kernel="rbf", gamma="scale", degree=3, coef0=1.0):
+    def __init__(self, kernel="rbf", gamma="scale", degree=3, coef0=1.0, centers=None):
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.centers = centers
 
     def fit(self, X, sample_weight: np.ndarray) -> Kernel:
         """Find the centres and the width."""
@@ -110,9 +127,14 @@ class Kernel(BaseEstimator):
         if self.gamma != "scale" and not (isinstance(self.gamma, Real) and 0 < float(self.gamma) < math.inf):
             raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
         # Centres are sorted by value, so that their order does not depend on the order of the rows.
-        positive = np.flatnonzero(sample_weight > 0)
-        self.center_index_ = positive[_distinct_rows(host(X if len(positive) == X.shape[0] else rows_of(X, positive)))]
-        self.centers_ = rows_of(X, self.center_index_)
+        centers = checked_centers(self.centers, X)
+        if centers is None or isinstance(centers, str | int):
+            self.n_distinct_, self.center_index_ = chosen_rows(X, np.flatnonzero(sample_weight > 0), centers)
+            self.centers_ = rows_of(X, self.center_index_)
+        else:
+            self.center_index_ = distinct_rows(centers)
+            self.n_distinct_ = len(self.center_index_)
+            self.centers_ = centers[self.center_index_]
         scale = _inverse_deviation if self.kernel == "laplacian" else _inverse_variance
         self.gamma_ = scale(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
         self.n_columns_ = len(self.center_index_)
@@ -166,23 +188,6 @@ class Precomputed(BaseEstimator):
     def names(self, inputs: np.ndarray) -> np.ndarray:
         """Names of the columns kept."""
         return inputs[self.center_index_]
-
-
-def _distinct_rows(X) -> np.ndarray:
-    """Positions of the first of each set of equal rows, the rows sorted."""
-    if not sparse.issparse(X):
-        X = X[:, 0] if X.shape[1] == 1 else np.ascontiguousarray(X)
-        return np.unique(X, axis=0, return_index=True)[1]
-    rows = sparse.csr_array(X, copy=True)
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    first: dict[tuple, int] = {}
-    for i, (start, end) in enumerate(zip(rows.indptr[:-1], rows.indptr[1:], strict=True)):
-        # Keys sort as dense rows do: an early negative entry makes a row small, an early positive one large.
-        entries = zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True)
-        key = (*((0, j, x) if x < 0 else (2, -j, x) for j, x in entries), (1,))
-        first.setdefault(key, i)
-    return np.array([first[key] for key in sorted(first)], dtype=np.intp)
 
 
 def _distinct_columns(K: np.ndarray) -> np.ndarray:

@@ -1,15 +1,18 @@
-"""The Typer application of the commands, and the checks that they share."""
+"""The Typer application: commands are declared here first, and what carries them out is imported when one is run.
+
+So `smaller --help`, and an error in what was typed, need neither NumPy nor scikit-learn, whose import takes a second.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from collections.abc import Callable
+from importlib import import_module
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any
 
 import typer
 
 from .._version import __version__
-from ..errors import choose
-from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from .terminal import say
 
 app = typer.Typer(
@@ -33,21 +36,29 @@ def show_version(
     """Sparse Bayesian models from the command line: fit a table, predict another, and report."""
 
 
-def check_place(output: Path | None, *inputs: Path) -> None:
-    """Refuse an output file in a missing folder, or one that is also an input, before the work starts."""
-    if output is None:
-        return
-    if not output.parent.is_dir():
-        raise ValueError(f"There is no folder {output.parent} to write {output.name} to; create it first.")
-    if output.is_dir() or any(output.resolve() == file.resolve() for file in inputs):
-        raise ValueError(f"{output} is a folder or an input file; name another file to write to.")
+def command(name: str, body: str, options: dict[str, tuple[Any, Any]] | None = None) -> Callable[[Callable], Callable]:
+    """A decorator that makes a declaration, which has no body of its own, a command of the application.
 
+    `body` is "module.function" in this folder. It is imported when the command runs, and receives what was given by
+    name; the values of further `options` (annotations and defaults by their names) in a dict, `reading`.
+    """
 
-def check_class_weight(class_weight: str | None) -> None:
-    if class_weight is not None:
-        choose("--class-weight", class_weight, ("balanced",))
+    def decorate(declaration: Callable) -> Callable:
+        def run(**given: Any) -> None:
+            if options is not None:
+                given["reading"] = {option: given.pop(option) for option in options}
+            module, _, function = body.partition(".")
+            getattr(import_module(f".{module}", __package__), function)(**given)
 
+        own = signature(declaration, eval_str=True).parameters.values()
+        more = [
+            Parameter(option, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+            for option, (kind, default) in (options or {}).items()
+        ]
+        every = [*(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *more]
+        run.__name__, run.__doc__, run.__module__ = name, declaration.__doc__, declaration.__module__
+        run.__annotations__ = {one.name: one.annotation for one in every}
+        run.__signature__ = Signature(every)  # type: ignore[attr-defined]
+        return app.command(name=name)(run)
 
-def check_task(task: str | None) -> None:
-    if task is not None:
-        choose("--task", task, (CLASSIFICATION, REGRESSION))
+    return decorate

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from ..tuning.ranking import CLASSIFICATION, REGRESSION
 
 
 def option(help: str, *flags: str, **more: Any) -> Any:
@@ -17,9 +13,16 @@ def option(help: str, *flags: str, **more: Any) -> Any:
     return typer.Option(*flags, help=help, show_default=False, **more)
 
 
+def _there(path: Path) -> Path:
+    """Refuse a file that is not there as early as possible; - is standard input."""
+    if str(path) != "-" and not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    return path
+
+
 DATA = "A file: .csv or .tsv (also .gz), .xlsx, .parquet, .feather, .npz, .svm or .libsvm."
-DataFile = Annotated[Path, typer.Argument(help=DATA, show_default=False)]
-ModelFile = Annotated[Path, typer.Argument(help="A file that smaller fit wrote.", show_default=False)]
+DataFile = Annotated[Path, typer.Argument(help=DATA, show_default=False, callback=_there)]
+ModelFile = Annotated[Path, typer.Argument(help="A file that smaller fit wrote.", show_default=False, callback=_there)]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
 SameTarget = Annotated[
     str | None, option("The column with the true values; by default the target of fit.", "--target", "-t")
@@ -30,7 +33,7 @@ Groups = Annotated[
     str | None,
     option("features (a column is kept for all classes or none), or a file of columns and groups that enter together."),
 ]
-Task = Annotated[str | None, option(f"{CLASSIFICATION} or {REGRESSION}; by default found from the target.")]
+Task = Annotated[str | None, option("classification or regression; by default found from the target.")]
 Output = Annotated[Path | None, option("A file for the result; by default the terminal.", "--output", "-o")]
 
 
@@ -44,7 +47,7 @@ def _text(help: str) -> Any:
 
 # How a new file is opened, and how the columns of a table are read before a model is fitted: annotations and defaults.
 OPENING: dict[str, tuple[Any, Any]] = {
-    "encoding": (_text("Of a text file, such as cp1252; by default UTF-8."), None),
+    "encoding": (_text("The encoding of a text file, such as cp1252; by default UTF-8."), None),
     "sheet": (_text("The sheet of an Excel file; by default the only one with rows."), None),
 }
 LABELLED: dict[str, tuple[Any, Any]] = {
@@ -71,25 +74,3 @@ READING: dict[str, tuple[Any, Any]] = {
     ),
     **LABELLED,
 }
-
-
-def reads(options: dict[str, tuple[Any, Any]]) -> Callable[[Callable], Callable]:
-    """A decorator that gives a command these options; the command receives their values as `reading`, a dict."""
-
-    def decorate(command: Callable) -> Callable:
-        def run(**given: Any) -> Any:
-            reading = {name: given.pop(name) for name in options}
-            return command(**given, reading=reading)
-
-        own = [one for one in signature(command, eval_str=True).parameters.values() if one.name != "reading"]
-        more = [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-            for name, (kind, default) in options.items()
-        ]
-        every = [*(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *more]
-        run.__name__, run.__doc__, run.__module__ = command.__name__, command.__doc__, command.__module__
-        run.__annotations__ = {one.name: one.annotation for one in every}
-        run.__signature__ = Signature(every)  # type: ignore[attr-defined]
-        return run
-
-    return decorate

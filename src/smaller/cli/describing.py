@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Any
 
 from ..data.tables import ColumnReport, describe_table
-from .application import app
-from .arguments import READING, DataFile, option, reads
 from .models import how_to_read
 from .terminal import grid, say, working
 
 
-@app.command()
-@reads(READING)
 def describe(
-    data: DataFile,
-    target: Annotated[str | None, option("The column to predict, if there is one.", "--target", "-t")] = None,
+    data: Path,
+    target: str | None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -41,7 +38,7 @@ def _summary(columns: list[ColumnReport]) -> str:
     inputs = sum(column.inputs for column in columns)
     one = problems == 1
     parts = [
-        f"{len(columns)} columns become {inputs} inputs.",
+        f"{len(columns)} columns become {inputs} input{'' if inputs == 1 else 's'}.",
         f"{problems} {'column needs an option' if one else 'columns need an option'} before a model can be fitted."
         if problems
         else "",

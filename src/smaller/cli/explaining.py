@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,20 +13,17 @@ from ..errors import ModelFileError
 from ..report import explain
 from ..report.explaining import row_facts
 from . import models
-from .application import app, check_place
-from .arguments import OPENING, DataFile, ModelFile, option, reads
+from .checks import check_place
 from .terminal import grid, say
 
 SHOWN = 5  # rows that are explained where none is named
 
 
-@app.command(name="explain")
-@reads(OPENING)
 def explain_rows(
-    model: ModelFile,
-    data: DataFile,
-    row: Annotated[list[int] | None, option("A row to explain, 1 for the first; may be repeated.")] = None,
-    output: Annotated[Path | None, option("All contributions to all rows as CSV.", "--output", "-o")] = None,
+    model: Path,
+    data: Path,
+    row: list[int] | None,
+    output: Path | None,
     *,
     reading: dict[str, Any],
 ) -> None:

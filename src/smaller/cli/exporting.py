@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..atomic import replacing
 from ..errors import choose
 from ..export import to_c, to_onnx
 from . import models
-from .application import app, check_place
-from .arguments import ModelFile, option
+from .checks import check_place
 from .terminal import say, working
 
 
-@app.command()
 def export(
-    model: ModelFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A graph (.onnx), or a C header (.h).")] = Path(
-        "model.onnx"
-    ),
-    dtype: Annotated[
-        str, typer.Option(help="float64 or float32: the type of the inputs and outputs of a graph.")
-    ] = "float64",
-    name: Annotated[str | None, option("Prefix of the names in the header; by default the name of the file.")] = None,
+    model: Path,
+    output: Path,
+    dtype: str,
+    name: str | None,
 ) -> None:
     """Write a model for other programs: as an ONNX graph, or as C without dependencies."""
     check_place(output, model)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from .. import decision
 from ..atomic import replacing
@@ -19,54 +18,34 @@ from ..report import Report
 from ..report import facts as facts_of
 from ..tuning.ranking import (
     CLASSIFICATION,
-    NAMES,
     REGRESSION,
-    SCORERS,
     Settings,
     mean_and_deviation,
     target_for,
 )
 from . import models, options
-from .application import app, check_class_weight, check_place, check_task
-from .arguments import (
-    LABELLED,
-    OPENING,
-    READING,
-    ClassWeight,
-    DataFile,
-    Groups,
-    ModelFile,
-    SameTarget,
-    Standardize,
-    Target,
-    Task,
-    option,
-    reads,
-)
+from .checks import check_class_weight, check_place, check_task
+from .facts import show
 from .grouping import groups_of
-from .posterior import draw, load_draws, place_of
+from .posterior import draw, load_draws, place_of, refuse_groups
 from .streaming import answer_lines, check_stream
-from .terminal import complain, say, show, working
+from .terminal import complain, say, working
 
 
-@app.command(name="fit")
-@reads(READING)
 def fit_table(
-    data: DataFile,
-    target: Target = "y",
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")] = Path("my.model"),
-    model: Annotated[str | None, option(f"One of {', '.join(NAMES)}; sbmlr, or for numbers rvm, by default.")] = None,
-    lam: Annotated[float | None, option("Strength of the prior, for smlr, rmlr and laplace.")] = None,
-    basis: Annotated[str, typer.Option(help="linear, quadratic, rbf or poly.")] = "linear",
-    task: Task = None,
-    standardize: Standardize = True,
-    class_weight: ClassWeight = None,
-    scoring: Annotated[str | None, option(f"What the strength of smlr is chosen by: {', '.join(SCORERS)}.")] = None,
-    groups: Groups = None,
-    posterior: Annotated[
-        bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    data: Path,
+    target: str,
+    output: Path,
+    model: str | None,
+    lam: float | None,
+    basis: str,
+    task: str | None,
+    standardize: bool,
+    class_weight: str | None,
+    scoring: str | None,
+    groups: str | None,
+    posterior: bool,
+    seed: int,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -75,6 +54,7 @@ def fit_table(
     check_class_weight(class_weight)
     check_place(output, data)
     if posterior:
+        refuse_groups(groups)
         check_place(place_of(output), data, output)
     table = models.read_to_fit(data, target, reading)
     settings = Settings(lam, basis, standardize, class_weight, scoring, groups_of(groups, table.columns, basis))
@@ -102,26 +82,18 @@ def gathered(fitted: models.Fitted, X, y, source: str, brief: bool = False, **mo
 OUTSIDE = ("warn", "widen", "error")  # what is done about rows far from all training rows
 
 
-@app.command()
-@reads(OPENING)
 def predict(
-    model: ModelFile,
-    data: DataFile,
-    output: Annotated[Path | None, option("CSV or Parquet; else the terminal.", "--output", "-o")] = None,
-    reject: Annotated[float | None, option("Least confidence: samples below it are rejected.")] = None,
-    costs: Annotated[str | None, option("true:decided=cost,... or a CSV file; 1 for every other error.")] = None,
-    reject_cost: Annotated[float | None, option("Cost of a rejection: rejects where that is cheaper.")] = None,
-    prior_shift: Annotated[str | None, option("class=frequency,... of the new data, or 'estimate'.")] = None,
-    keep: Annotated[list[str] | None, option("A column of the data to repeat in the output.")] = None,
-    threshold: Annotated[
-        str | None, option("class=probability: decide that class where it is at least so probable.")
-    ] = None,
-    outside: Annotated[
-        str, typer.Option(help="Rows far from all training rows, in kernel models of numbers: warn, widen or error.")
-    ] = "warn",
-    stream: Annotated[
-        bool, typer.Option("--stream", help="Read CSV lines from standard input (DATA is -), and answer each at once.")
-    ] = False,
+    model: Path,
+    data: Path,
+    output: Path | None,
+    reject: float | None,
+    costs: str | None,
+    reject_cost: float | None,
+    prior_shift: str | None,
+    keep: list[str] | None,
+    threshold: str | None,
+    outside: str,
+    stream: bool,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -239,20 +211,14 @@ def _write(frame, output: Path | None) -> None:
     say(f"{len(frame)} rows predicted{rejected}: {output}")
 
 
-@app.command(name="report")
-@reads(LABELLED)
 def write_report(
-    model: ModelFile,
-    data: DataFile,
-    target: SameTarget = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page (.html), or its facts (.json).")] = Path(
-        "report.html"
-    ),
-    threshold: Annotated[
-        str | None, option("class=probability: where the class is decided; the slider of the page starts there.")
-    ] = None,
-    posterior: Annotated[Path | None, option("Draws that fit --posterior wrote: intervals of the weights.")] = None,
-    date: Annotated[str | None, option("A date for the foot of the page.")] = None,
+    model: Path,
+    data: Path,
+    target: str | None,
+    output: Path,
+    threshold: str | None,
+    posterior: Path | None,
+    date: str | None,
     *,
     reading: dict[str, Any],
 ) -> None:

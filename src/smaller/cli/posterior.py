@@ -24,6 +24,12 @@ def place_of(output: Path) -> Path:
     return output.with_name(output.stem + ENDING)
 
 
+def refuse_groups(groups: str | None) -> None:
+    """Say before the fit that there are no draws under a prior of groups."""
+    if groups is not None:
+        raise ValueError("--posterior does not go with --groups, whose posterior is not implemented.")
+
+
 def draw(fitted: Fitted, X, y, seed: int, output: Path) -> None:
     """Draw from the posterior of a fitted model, print what the draws say, and save them."""
     target = target_for(CLASSIFICATION if fitted.classifies else REGRESSION, y)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
@@ -19,19 +18,16 @@ from ..errors import choose
 from ..report import Report
 from ..tuning.ranking import Settings
 from . import models
-from .application import app, check_place
-from .arguments import option
+from .checks import check_place
+from .facts import show
 from .fitting import gathered
-from .terminal import grid, say, show, working
+from .terminal import grid, say, working
 
 
-@app.command(name="datasets")
 def list_datasets(
-    name: Annotated[str | None, typer.Argument(help="A data set to write as a table.", show_default=False)] = None,
-    output: Annotated[
-        Path | None, option("NAME.csv, or NAME.npz if it is sparse, by default.", "--output", "-o")
-    ] = None,
-    part: Annotated[str, typer.Option(help="all, train or test, where the set comes with such parts.")] = "all",
+    name: str | None,
+    output: Path | None,
+    part: str,
 ) -> None:
     """List the data sets of the papers, or write one as a table to try the commands on."""
     known = datasets.available()
@@ -83,8 +79,9 @@ def _write_columns(path: Path, X: np.ndarray, y: np.ndarray, names: list[str]) -
     write_csv(frame, path)
 
 
-@app.command()
-def demo(folder: Annotated[Path, typer.Argument(help="The folder for the reports.")] = Path("demo-report")) -> None:
+def demo(
+    folder: Path,
+) -> None:
     """Fit sparse models to two data sets of scikit-learn and leave a report on each."""
     folder.mkdir(parents=True, exist_ok=True)
     tumours, diabetes = datasets.load_breast_cancer(), datasets.load_diabetes()

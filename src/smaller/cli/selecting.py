@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import typer
 from sklearn.utils.multiclass import type_of_target
 
 from ..atomic import replacing
@@ -28,8 +27,8 @@ from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
-from .application import app, check_place, check_task
-from .arguments import OPENING, READING, DataFile, Groups, Target, Task, option, reads
+from .arguments import OPENING
+from .checks import check_place, check_task
 from .fitting import columns_as_given
 from .grouping import groups_of
 from .terminal import grid, say, working
@@ -44,27 +43,21 @@ OTHER_ROWS = (
 Listed = tuple[dict, np.ndarray, list[str]]  # columns of the list, a number for its order, and lines to say
 
 
-@app.command(name="select")
-@reads(READING)
 def select_features(
-    data: DataFile,
-    target: Target = "y",
-    max_false: Annotated[
-        float | None, option("False features allowed in expectation, for stability; 1 by default.")
-    ] = None,
-    selected: Annotated[int | None, option("Features selected on each half, for stability.")] = None,
-    threshold: Annotated[float | None, option("Share of the halves that must select a feature, for stability.")] = None,
-    bound: Annotated[str | None, option(f"For stability: {', '.join(BOUNDS)}; {USUAL_BOUND} by default.")] = None,
-    method: Annotated[str, typer.Option(help="stability, knockoffs, tests, splits or sets.")] = "stability",
-    fdr: Annotated[
-        float | None, option(f"Share of false features allowed, for knockoffs; {USUAL_RATE:g} by default.")
-    ] = None,
-    group: Annotated[str | None, option("A column of labels: rows of one label stay together, for stability.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the random halves, knockoffs or splits.")] = 0,
-    jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,
-    output: Annotated[Path | None, option("All features as CSV.", "--output", "-o")] = None,
-    task: Task = None,
-    groups: Groups = None,
+    data: Path,
+    target: str,
+    max_false: float | None,
+    selected: int | None,
+    threshold: float | None,
+    bound: str | None,
+    method: str,
+    fdr: float | None,
+    group: str | None,
+    seed: int,
+    jobs: int,
+    output: Path | None,
+    task: str | None,
+    groups: str | None,
     *,
     reading: dict[str, Any],
 ) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from .. import bounds
 from ..atomic import replacing
@@ -28,39 +27,21 @@ from ..tuning.ranking import (
 )
 from ..tuning.training_path import laplace_path
 from . import models
-from .application import app, check_class_weight, check_place, check_task
-from .arguments import (
-    LABELLED,
-    READING,
-    ClassWeight,
-    DataFile,
-    Groups,
-    ModelFile,
-    SameTarget,
-    Standardize,
-    Target,
-    Task,
-    option,
-    reads,
-)
+from .checks import check_class_weight, check_place, check_task
 from .grouping import groups_of
 from .terminal import grid, say, working
 
-LOSSES = [name for target in TARGETS.values() for name in target.losses_by_name]
 
-
-@app.command()
-@reads(READING)
 def compare(
-    data: DataFile,
-    target: Target = "y",
-    folds: Annotated[int, typer.Option(min=2, help="Parts of the data, each held out once.")] = 5,
-    jobs: Annotated[int, typer.Option(help="Fits side by side; -1 for all processors.")] = -1,
-    standardize: Standardize = True,
-    task: Task = None,
-    class_weight: ClassWeight = None,
-    scoring: Annotated[str | None, option(f"What models are compared by: {', '.join(LOSSES)}.")] = None,
-    groups: Groups = None,
+    data: Path,
+    target: str,
+    folds: int,
+    jobs: int,
+    standardize: bool,
+    task: str | None,
+    class_weight: str | None,
+    scoring: str | None,
+    groups: str | None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -97,16 +78,14 @@ def _above(score: Score, best: Score) -> str:
     return "best" if score is best else "{:.3f} ± {:.3f}".format(*score.above(best))
 
 
-@app.command(name="path")
-@reads(READING)
 def show_path(
-    data: DataFile,
-    target: Target = "y",
-    strengths: Annotated[int, typer.Option(min=1, help="The number of strengths.")] = 20,
-    output: Annotated[Path | None, option("All weights as CSV.", "--output", "-o")] = None,
-    standardize: Standardize = True,
-    task: Task = None,
-    groups: Groups = None,
+    data: Path,
+    target: str,
+    strengths: int,
+    output: Path | None,
+    standardize: bool,
+    task: str | None,
+    groups: str | None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -156,18 +135,14 @@ def _write_weights(found, names: np.ndarray, output: Path) -> None:
 KINDS: dict[str, Any] = {"test-set": bounds.test_set, "pac-bayes": bounds.pac_bayes, "rademacher": bounds.rademacher}
 
 
-@app.command(name="bound")
-@reads(LABELLED)
 def show_bound(
-    model: ModelFile,
-    data: DataFile,
-    target: SameTarget = None,
-    kind: Annotated[
-        str, typer.Option(help=f"One of {', '.join(KINDS)}; the last two are for the training data.")
-    ] = "test-set",
-    delta: Annotated[float, typer.Option(help="Probability with which the bound may fail.")] = 0.05,
-    prior: Annotated[float | None, option("Rate of a Laplace prior fixed without the data.")] = None,
-    intercept_prior: Annotated[float | None, option("Rate of the Laplace prior of the intercept.")] = None,
+    model: Path,
+    data: Path,
+    target: str | None,
+    kind: str,
+    delta: float,
+    prior: float | None,
+    intercept_prior: float | None,
     *,
     reading: dict[str, Any],
 ) -> None:

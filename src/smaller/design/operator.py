@@ -21,6 +21,16 @@ def is_operator(X: Any) -> bool:
     )
 
 
+def refuse_operator(X: Any, name: str) -> None:
+    """Refuse an operator where entries of X are needed."""
+    if is_operator(X):
+        raise ValueError(
+            f"{name} needs the entries of X, and a LinearOperator has products only. TypeIIRegressor, "
+            "TypeIRegressor, LaplaceRegressor, LaplaceRegressorCV and maximally_sparse take it; its matrix is "
+            "X @ numpy.eye(X.shape[1])."
+        )
+
+
 def checked_operator(X: Any) -> LinearOperator:
     """X as an operator of SciPy, refused where one of the two products is missing or returns other shapes."""
     operator = aslinearoperator(X)
@@ -41,7 +51,7 @@ def checked_operator(X: Any) -> LinearOperator:
 
 
 def blocks(count: int, length: int) -> Iterator[slice]:
-    """Of so many vectors of some length, those to be multiplied at a time."""
+    """Slices of so many vectors: those of one slice are multiplied at a time."""
     step = int(np.clip(BLOCK_BYTES // (8 * max(length, 1)), 1, 256))
     return (slice(first, min(first + step, count)) for first in range(0, count, step))
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..models.base import problem_of
 from ..models.multinomial import SMLR
+from ..objective.certificate import optimality
 from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin
@@ -95,7 +96,7 @@ def _weights(model, objective: Posterior) -> np.ndarray:
 def _residual_bounds(objective: Posterior, W: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The gradient at dual-feasible residuals, (d, k), and how far that of the optimum may be from it, (d,)."""
     point = objective.at(W)
-    shrink = objective.judge(W, point.G).shrinkages[0]
+    shrink = optimality(objective, W, point.G).shrinkages[0]
     gap = max(point.gap, ROUNDING * objective.design.n) * abs(point.value)
     d, m = objective.design.d, max(objective.k, 2)
     spread = objective.moments.spread[:d]

@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from ..basis import Linear
+from ..design.operator import refuse_operator
 from ..models.adaptive import LaplaceRegressor
 from ..models.base import checked_weights
 from ..models.multinomial import SMLR
@@ -52,6 +53,7 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
         "ensure_min_features": 2,
         "ensure_min_samples": 4,
     }
+    refuse_operator(X, type(selector).__name__)
     X, y = validate_data(selector, X, y, **{**usual, **checks})
     estimator = _estimator_for(selector, y)
     y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
-from sklearn.base import clone
 
 from ..design import host
-from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
-from ..models.base import Given, problem_of
+from ..models.adaptive import LaplaceRegressor
+from ..models.base import Given
+from ..models.jeffreys import JeffreysClassifier
 from ..models.regression import RegressionModel
 from ..models.rvm import RVMClassifier
 from ..models.type12 import TypeIIClassifier, TypeIRegressor
+from .fitted_problem import fitted_problem
 
 
 class NormalDraws(NamedTuple):
@@ -48,7 +49,7 @@ def column_deviations(model, given: Given) -> np.ndarray:
     """Standard deviations of the columns, 1 of constants and of those that are known by products only."""
     if isinstance(given.X, LinearOperator):
         return np.ones(_coef(model).shape[1])
-    return np.asarray(host(problem_of(clone(model), *given[:4]).sample.scale), dtype=float)
+    return np.asarray(host(fitted_problem(model, given).sample.scale), dtype=float)
 
 
 def _refuse_regression(model) -> None:
@@ -120,7 +121,7 @@ def _machine(model: RVMClassifier, count: int, rng: np.random.Generator) -> Norm
 
 def _type_two(model: TypeIIClassifier, given: Given, count: int, rng: np.random.Generator) -> NormalDraws:
     """(Phi^T S (diag P - P P^T) Phi + diag(1 / gamma))^-1 over the kept weights and the intercepts, at the weights."""
-    problem: Any = problem_of(clone(model), *given[:4])
+    problem: Any = fitted_problem(model, given)
     sample, rows, kept = problem.sample, len(_coef(model)), len(model.support_)
     Phi = np.asarray(host(sample.design.take(model.support_)), dtype=float)
     s = np.asarray(sample.weight, dtype=float)

@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from .._sklearn import Interval, StrOptions
+from ..design.operator import refuse_operator
 from ..errors import ConvergenceWarning, EmptyModelWarning, warn
 from ..models.adaptive import LaplaceRegressor
 from ..models.base import checked_weights, unchanged_on_failure
@@ -74,6 +75,7 @@ class CredibleSets(FeatureSelector):
 
     def _fit(self, X, y, sample_weight):
         checks = {"accept_sparse": ["csr", "csc"], "dtype": [np.float64, np.float32], "ensure_min_samples": 2}
+        refuse_operator(X, type(self).__name__)
         X, y = validate_data(self, X, y, **checks, **self._target_checks)
         weight = checked_weights(sample_weight, X)
         kept = np.flatnonzero(weight)
@@ -139,6 +141,7 @@ class CredibleSets(FeatureSelector):
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
+        refuse_operator(X, type(self).__name__)
         X = validate_data(self, X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], reset=False)
         return np.asarray(X @ np.atleast_2d(self.coef_).T, dtype=np.float64) + self.intercept_
 

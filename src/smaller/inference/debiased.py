@@ -134,7 +134,7 @@ def debiased(
 
 
 class Gate(NamedTuple):
-    """What so many samples for each weight allow."""
+    """Which results so many samples for each weight allow."""
 
     method: str
     estimates: str  # how the weights are estimated; empty where they are not needed

@@ -7,7 +7,7 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr, softmax
 
 
 def _both(p: np.ndarray) -> np.ndarray:
-    """Of two classes, from the probability of the second."""
+    """Probabilities of two classes, from that of the second."""
     return np.concatenate([1 - p, p], axis=-1)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from ..design import host
 from ..errors import ConvergenceWarning, warn
@@ -21,6 +20,7 @@ from ..priors import ElasticNet, Groups
 from ..rows.dask.collections import is_lazy
 from ..solvers.separation import separates
 from .diagnostics import agreement
+from .fitted_problem import fitted_problem
 from .gibbs import GibbsDraw, LinearChain, LinearData, SoftmaxChain, SoftmaxData
 from .posterior_sample import LEAST_ESS, WORST_RHAT
 from .scale_mixtures import HorseshoeScales, LaplaceScales, NormalScales
@@ -111,9 +111,8 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
         raise ValueError(
             "sample_posterior needs all rows in memory in every sweep; give a part of the Dask collection."
         )
-    posed = clone(model)
-    sample = posed._check(given)
-    problem = posed._pose(sample)
+    problem = fitted_problem(model, given)
+    sample = problem.sample
     if hasattr(model, "l2_"):
         problem = problem.with_prior(problem.prior.with_ridge(model.l2_))
     _refuse_prior(problem)
@@ -224,8 +223,6 @@ def columns_total(problem: Problem) -> float:
 def _global_scale(count: int, total: float, options: dict, deviation: float) -> float:
     """tau0 = p0 / (D - p0) deviation / sqrt(n) (Piironen & Vehtari 2017)."""
     if options["global_scale"] is not None:
-        if not options["global_scale"] > 0:
-            raise ValueError(f"global_scale must be positive; got {options['global_scale']}.")
         return float(options["global_scale"])
     relevant = options["n_relevant"] if options["n_relevant"] is not None else max(1.0, count / 10)
     if not 0 < relevant < max(count, 2):
@@ -282,6 +279,8 @@ def _linear(model, problem: Problem, names: list[str], options: dict) -> Posteri
     y = y if sample.offset is None else y - host(sample.offset)[:, 0]
     mean = float(s @ y) / columns.total if model.fit_intercept else 0.0
     unit = float(np.sqrt(s @ (y - mean) ** 2 / columns.total)) or 1.0
+    if np.ptp(y) == 0 and model.noise == "learn":
+        raise ValueError("y has the same value in all samples: its noise is 0, and no posterior can be drawn from.")
     if sparse.issparse(Z) and model.fit_intercept:
         raise ValueError("Sparse X with an intercept is not implemented for regression; give X as an array.")
     root = np.sqrt(s)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
 from ..basis import finite_columns
 from ..models.regression import target_offset
 from ..models.targets import prediction_offset
 from .diagnostics import agreement, ess_of_mean, quantile_ess
+from .fitted_problem import check_columns
 from .links import LINKS
 
 WORST_RHAT, LEAST_ESS = 1.01, 400.0
@@ -79,6 +82,27 @@ class PosteriorSample:
         if not all(shapes):
             raise ValueError(f"a sample's parts must be finite and of shapes that fit its weights, of shape {sides}")
 
+    def __repr__(self) -> str:
+        chains, draws, rows, columns = self.coef.shape
+        of = f"{chains} chains x {draws} draws of {rows} x {columns} weights"
+        return f"<PosteriorSample of {self.settings.get('model', 'a model')}: {of}>"
+
+    @property
+    def n_features_in_(self) -> int | None:
+        """Inputs that the model was fitted on; None where that is not known."""
+        return self.settings.get("n_features_in")
+
+    @property
+    def feature_names_in_(self) -> np.ndarray | None:
+        """Their names, where the model was fitted on a data frame."""
+        names = self.settings.get("feature_names_in")
+        return None if names is None else np.asarray(names, dtype=object)
+
+    @property
+    def _centred(self) -> np.ndarray:
+        """The weights, less their mean over several classes."""
+        return self.coef - self.coef.mean(axis=2, keepdims=True) if self.coef.shape[2] > 1 else self.coef
+
     # -- the weights
 
     def mean(self) -> np.ndarray:
@@ -93,11 +117,13 @@ class PosteriorSample:
         """Posterior standard deviations of the weights, (n_rows, n_columns)."""
         return self.coef.std(axis=(0, 1))
 
-    def interval(self, level: float = 0.95) -> np.ndarray:
-        """Central intervals of the weights, (2, n_rows, n_columns): lower and upper ends."""
-        if not 0 < level < 1:
-            raise ValueError(f"level must be between 0 and 1; got {level}. For 95 % intervals give 0.95.")
-        return np.quantile(self.coef, [(1 - level) / 2, (1 + level) / 2], axis=(0, 1))
+    def interval(self, level: float = 0.95, centred: bool = False) -> np.ndarray:
+        """Central intervals of the weights, (2, n_rows, n_columns): lower and upper ends.
+
+        With `centred`, of the weights less their mean over several classes: what is added to a column's weights of all
+        classes changes no probability, so that the data say nothing about that mean.
+        """
+        return np.quantile(self._centred if centred else self.coef, _ends(level), axis=(0, 1))
 
     def probability_of_sign(self) -> np.ndarray:
         """max(P(w > 0), P(w < 0)) of each weight, (n_rows, n_columns)."""
@@ -110,12 +136,11 @@ class PosteriorSample:
         In classification eps is a log odds for each standard deviation of the column. A continuous prior gives a weight
         of exactly 0 no probability, so that a size has to be named.
         """
-        return (np.abs(self.coef) * self.scale > eps).mean(axis=(0, 1))
+        return (np.abs(self.coef) * self.scale > _size(eps)).mean(axis=(0, 1))
 
     def feature_probability_above(self, eps: float = 0.1) -> np.ndarray:
         """P(max_l |w_jl - mean_l w_jl| sd_j > eps) of each column, over the classes, in any parametrisation."""
-        W = self.coef - self.coef.mean(axis=2, keepdims=True) if self.coef.shape[2] > 1 else self.coef
-        return (np.abs(W).max(axis=2) * self.scale > eps).mean(axis=(0, 1))
+        return (np.abs(self._centred).max(axis=2) * self.scale > _size(eps)).mean(axis=(0, 1))
 
     # -- predictions
 
@@ -131,6 +156,13 @@ class PosteriorSample:
         for part in (slice(i, i + step) for i in range(0, Phi.shape[0], step)):
             F = np.asarray(Phi[part] @ flat.T).reshape(-1, *W.shape[:2]).transpose(1, 0, 2) + b[:, None, :]
             yield part, F if offset is None else F + offset[part]
+
+    def _rows(self, X) -> Any:
+        """New inputs as a matrix of finite numbers, with the columns of the fit."""
+        X = np.asarray(X)[None] if np.ndim(X) == 1 else X
+        if self.n_features_in_ is not None:
+            check_columns(self, X)
+        return check_array(X, accept_sparse=["csr", "csc"], dtype=[np.float64, np.float32], input_name="X")
 
     def _offset(self, offset, n: int) -> np.ndarray | None:
         """The known part of the scores in their columns."""
@@ -152,15 +184,15 @@ class PosteriorSample:
         """
         if self.classes is None:
             raise ValueError("predict_proba is for classes; this sample is of a regression, use predict.")
-        X = _as_rows(X)
+        X, quantiles = self._rows(X), None if level is None else _ends(level)
         offset = self._offset(offset, X.shape[0])
         mean = np.empty((X.shape[0], len(self.classes)))
         ends = np.empty((2, *mean.shape))
         for part, F in self._parts(X, offset):
             P = LINKS[self.settings.get("link", "softmax")](F)
             mean[part] = P.mean(axis=0)
-            if level is not None:
-                ends[:, part] = np.quantile(P, [(1 - level) / 2, (1 + level) / 2], axis=0)
+            if quantiles is not None:
+                ends[:, part] = np.quantile(P, quantiles, axis=0)
         return mean if level is None else (mean, ends)
 
     def predict(self, X, offset=None, level: float | None = None) -> Any:
@@ -170,17 +202,19 @@ class PosteriorSample:
         column each.
         """
         if self.classes is not None:
+            if level is not None:
+                raise ValueError("A class has no interval; predict_proba takes level, for intervals of probabilities.")
             return self.classes[self.predict_proba(X, offset).argmax(axis=1)]
-        X = _as_rows(X)
+        X, quantiles = self._rows(X), None if level is None else _ends(level)
         offset, shape = self._offset(offset, X.shape[0]), (X.shape[0], self.coef.shape[2])
         mean, ends = np.empty(shape), np.empty((2, *shape))
         rng = np.random.default_rng(0)
         for part, F in self._parts(X, offset):
             mean[part] = F.mean(axis=0)
-            if level is not None and self.noise is not None:
+            if quantiles is not None and self.noise is not None:
                 chosen = np.unique(np.linspace(0, self.noise.size - 1, len(F)).astype(int))
                 new = F + np.sqrt(self.noise.ravel()[chosen])[:, None, None] * rng.standard_normal(F.shape)
-                ends[:, part] = np.quantile(new, [(1 - level) / 2, (1 + level) / 2], axis=0)
+                ends[:, part] = np.quantile(new, quantiles, axis=0)
         mean, ends = (mean[:, 0], ends[:, :, 0]) if shape[1] == 1 else (mean, ends)
         return mean if level is None else (mean, ends)
 
@@ -191,7 +225,7 @@ class PosteriorSample:
         """What is diagnosed, (chains, draws, q), and its names: weights, less their mean over symmetric classes."""
         W = self.coef
         if W.shape[2] > 1 and W.any(axis=(0, 1, 3)).all():
-            W = W - W.mean(axis=2, keepdims=True)
+            W = self._centred
         rows = np.flatnonzero(W.any(axis=(0, 1, 3)))
         columns = np.flatnonzero(W.any(axis=(0, 1, 2)))
         W = W[:, :, rows][:, :, :, columns]
@@ -301,8 +335,14 @@ class PosteriorSample:
         )
 
 
-def _as_rows(X) -> Any:
-    """New inputs as a matrix of numbers."""
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    return X if hasattr(X, "tocsr") else np.atleast_2d(np.asarray(X, dtype=np.float64))
+def _ends(level: float) -> list[float]:
+    """The probabilities below the ends of a central interval."""
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise ValueError(f"level must be between 0 and 1; got {level}. For 95 % intervals give 0.95.")
+    return [(1 - level) / 2, (1 + level) / 2]
+
+
+def _size(eps: float) -> float:
+    if not (isinstance(eps, Real) and eps >= 0):
+        raise ValueError(f"eps is the size of a weight, a number of at least 0; got {eps}.")
+    return eps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,15 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from ..design import host
-from ..errors import ConvergenceWarning, choose, warn
+from ..errors import ConvergenceWarning, warn
 from ..models.base import Given
+from ..models.multinomial import RMLR
 from ..progress import tell
+from ..rows.dask.collections import is_lazy
 from .conditional import NormalDraws, column_deviations, conditional_draws
+from .fitted_problem import check_columns
 from .gibbs import GibbsDraw
+from .posterior_options import check_options, refuse_laplace
 from .posterior_problem import PosteriorProblem, posterior_problem
 from .posterior_sample import LEAST_ESS, PosteriorSample
 
@@ -77,8 +82,9 @@ def sample_posterior(
     max_sweeps : int, default=None
         Where the draws are not yet worth enough (R-hat above 1.01, or an effective sample size below 400), the chains
         go on and keep every second, fourth ... draw, up to this many sweeps each; None is 20 times `draws`.
-    method : {None, "gibbs"}, default=None
-        "laplace", the normal approximation at the mode, is refused: at a weight of 0 an L1 prior has no curvature.
+    method : {None, "gibbs", "laplace"}, default=None
+        None is "gibbs" for models that are sampled. "laplace", the normal approximation, is what models that learned
+        their hyperparameters have anyway; at an L1 mode it is refused, since at a weight of 0 there is no curvature.
     sample_weight : array-like of shape (n_samples,), optional
         Repetitions. With class weights, or weights that are not counts, the result is a weighted pseudo-posterior whose
         width depends on their scale, and a warning says so.
@@ -108,41 +114,29 @@ def sample_posterior(
     """
     check_is_fitted(model)
     seed = check_random_state(random_state).randint(2**31)
-    _refuse_bad(prior, rate, method, draws, chains)
-    told = {"model": type(model).__name__, "random_state": random_state if isinstance(random_state, int) else None}
-    given = Given(X, y, sample_weight, offset)
+    known = {"prior": prior, "rate": rate, "rate_prior": rate_prior, "n_relevant": n_relevant, "slab": slab}
+    known["global_scale"] = global_scale
+    check_options(**known, draws=draws, chains=chains, warmup=warmup, max_sweeps=max_sweeps, method=method)
+    given, told = Given(X, y, sample_weight, offset), _about(model, random_state)
+    if hasattr(model, "basis_") and not is_lazy(X):
+        check_columns(model, X)
     conditional = conditional_draws(model, given, draws * chains, np.random.default_rng(seed))
     if conditional is not None:
-        if prior is not None or rate != "fixed":
+        if prior is not None or rate != "fixed" or method == "gibbs":
             raise ValueError(
-                f"{type(model).__name__} has a normal approximation at the variances found only; leave out prior and "
-                "rate, or fit SMLR or LaplaceRegressor."
+                f"{type(model).__name__} has a normal approximation at the variances found only; leave out prior, rate "
+                "and method, or fit SMLR or LaplaceRegressor."
             )
         return _sample_of_normal(model, given, conditional, told)
-    known = {"prior": prior, "rate": rate, "rate_prior": rate_prior, "global_scale": global_scale, "slab": slab}
-    problem = posterior_problem(model, given, n_relevant=n_relevant, **known)
+    problem = posterior_problem(model, given, **known)
+    if method == "laplace":
+        refuse_laplace(model, isinstance(model, RMLR))
     warmup = (200 if problem.linear else 500) if warmup is None else warmup
     run = _Run(problem, chains, draws, seed, n_jobs)
     sweeps = run.collect(warmup, max_sweeps or 20 * draws)
     sample = _sample(model, problem, run, {**told, **problem.settings, "warmup": warmup, "sweeps": sweeps})
     _warn_if_poor(sample)
     return sample
-
-
-def _refuse_bad(prior, rate, method, draws, chains) -> None:
-    if method == "laplace":
-        raise ValueError(
-            "method='laplace' is refused: at a weight of exactly 0 the log posterior of an L1 prior has a kink and no "
-            "curvature, so that a standard error there is 0 or undefined, and those of the other weights are "
-            "conditional on these zeros. Use the draws of method='gibbs', or smaller.inference.debiased."
-        )
-    choose("method", method, [None, "gibbs"])  # type: ignore[list-item]
-    choose("prior", prior, [None, "horseshoe"])  # type: ignore[list-item]
-    choose("rate", rate, ["fixed", "learn"])
-    if prior == "horseshoe" and rate == "learn":
-        raise ValueError("rate='learn' is for a model's own prior; the horseshoe always learns its scales.")
-    if draws < 4 or chains < 1:
-        raise ValueError(f"draws must be at least 4 and chains at least 1; got draws={draws}, chains={chains}.")
 
 
 class _Run:
@@ -200,6 +194,17 @@ def _advanced(chain: Any, sweeps: int, every: int) -> tuple[Any, list[GibbsDraw]
         if every and sweep % every == 0:
             kept.append(chain.state())
     return chain, kept
+
+
+def _about(model, random_state) -> dict[str, Any]:
+    """What a sample says of its model: its name, its inputs, and the seed."""
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "model": type(model).__name__,
+        "n_features_in": getattr(model, "n_features_in_", None),
+        "feature_names_in": None if names is None else [str(name) for name in names],
+        "random_state": int(random_state) if isinstance(random_state, Integral) else None,
+    }
 
 
 def _start(problem: PosteriorProblem, place: int, rng: np.random.Generator) -> np.ndarray:

@@ -56,7 +56,7 @@ class LaplaceScales:
         return float(-(a + self.count) * np.log(b + size) - 0.5 * square)
 
     def slope(self, w: np.ndarray) -> np.ndarray:
-        """Its gradient, with 0 at 0."""
+        """The gradient of the log density, with 0 at 0."""
         return -self._rate(w) * self.unit * np.sign(w) - self.normal * w
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class NormalScales:
         return float(-(a + self.count / 2) * np.log(b + square / 2) - 0.5 * free)
 
     def slope(self, w: np.ndarray) -> np.ndarray:
-        """Its gradient."""
+        """The gradient of the log density."""
         return -self.curvature(w) * w
 
     def curvature(self, w: np.ndarray) -> np.ndarray:

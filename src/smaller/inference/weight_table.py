@@ -104,9 +104,9 @@ class WeightTable:
         found = len(self.significant())
         if not found:
             return [f"Of {self.n_distinct} features none has a weight that is surely not 0. {NOTHING}", self.reason]
-        have, them = ("features have", "any of them") if found > 1 else ("feature has", "it")
+        have, them = ("features have", "at least one of them") if found > 1 else ("feature has", "it")
         return [
-            f"{found} of {self.n_distinct} {have} a weight that is not 0: that {them} is false has a probability of at "
+            f"{found} of {self.n_distinct} {have} a weight that is not 0; the probability that {them} is false is at "
             "most 5 % (Holm).",
             self.reason,
         ]

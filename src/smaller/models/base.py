@@ -17,6 +17,7 @@ from .. import _core
 from .._sklearn import Interval, check_sample_weight, fit_context
 from ..basis import Kernel, Precomputed, as_basis, finite_columns
 from ..design import AcceleratedDesign, Design, LazyDesign, as_design, follow, host, on_device
+from ..design.operator import refuse_operator
 from ..design.tensors import checked_targets, checked_tensor, rows_of
 from ..errors import ConvergenceWarning, EmptyModelWarning, FitInterrupted, Status, warn
 from ..objective.problem import Problem
@@ -184,6 +185,7 @@ class Estimator(BaseEstimator):
         if self._follows(X):
             X = checked_tensor(self, X, reset=True)
             return X, checked_targets(X, y, **self._targets)
+        refuse_operator(X, type(self).__name__)
         return validate_data(
             self, X, host(y), accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], **self._targets
         )
@@ -193,6 +195,7 @@ class Estimator(BaseEstimator):
         check_is_fitted(self)
         if self._follows(X):
             return checked_tensor(self, X, reset=False)
+        refuse_operator(X, type(self).__name__)
         return validate_data(self, X, accept_sparse=self._sparse_formats, dtype=[np.float64, np.float32], reset=False)
 
     def _follows(self, X) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,8 +58,24 @@ SCORES: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
 }
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BoostedModel(ClassificationModel):
     """Classifiers whose parameters are walked along a path, one point of which is taken."""
+
+    step: float = 0.5
+    lam: Any = "cv"
+    cv: Any = 5
+    rule: str = "min"
+    scoring: str = "log-loss"
+    multiclass: str = "multinomial"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    standardize: bool = True
+    shortlist: bool = True
+    lam_ratio: float = 0.01
+    tol: float = 1e-5
+    max_iter: int = 10_000
+    n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict] = {
         **ClassificationModel._parameter_constraints,
@@ -76,22 +93,9 @@ class BoostedModel(ClassificationModel):
         "n_jobs": [Integral, None],
     }
     _general: ClassVar[bool] = False  # whether the penalty is another than L1
-    step: float
-    lam: Any
-    cv: Any
-    rule: str
-    scoring: str
-    multiclass: str
-    shortlist: bool
-    lam_ratio: float
-    tol: float
-    max_iter: int
-    n_jobs: int | None
-    lams_: Any
-    scores_: Any
 
     def _moves(self, problem: Problem) -> Moves:
-        """What is walked on."""
+        """The problem that the walk moves on."""
         raise NotImplementedError
 
     def _follow(self, sample: Sample, path: BoostedPath, X, points: np.ndarray) -> Iterator[np.ndarray]:
@@ -237,7 +241,7 @@ def weights_at(path: BoostedPath, point: int, d: int) -> np.ndarray:
     return path.parameters(point)[: d * k].reshape(k, d).T
 
 
-def best_score(model: BoostedModel) -> float:
+def best_score(model: Any) -> float:
     """The best mean score on the path of a fitted model; with several machines, of all together."""
     parts = model.scores_ if isinstance(model.scores_, list) else [model.scores_]
     return float(sum(part.mean(axis=0).max() for part in parts))

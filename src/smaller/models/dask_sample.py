@@ -10,14 +10,12 @@ from scipy import sparse
 
 from ..basis import Linear, Polynomial
 from ..rows.dask.block import Task
-from ..rows.dask.block_moments import Labels, Moments, find_labels, find_moments, join_labels, join_moments
+from ..rows.dask.block_moments import Moments, find_labels, find_moments, join_labels, join_moments
 from ..rows.dask.collections import is_frame, label_blocks, row_blocks
+from ..rows.dask.drawn import share_of_rows
 from ..rows.dask.passes import Passes
 from ..rows.dask.summed_posterior import Blocks, DaskSample
 from .targets import centred_offset, class_weights, encode
-
-DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # at most, for a first guess on the client
-LEAST_PER_CLASS = 20
 
 
 def dask_sample(given, basis, class_weight, score_columns: Callable[[int], int], intercept: bool) -> DaskSample:
@@ -45,19 +43,11 @@ def dask_sample(given, basis, class_weight, score_columns: Callable[[int], int],
     k = score_columns(m)
     basis.fit(np.empty((1, int(X.shape[1])), dtype=_dtype(X)), np.ones(1))
     task = Task(basis, classes, factor, k, partial(centred_offset, m=m, k=k))
-    share = _share(found, 1 if sparse.issparse(getattr(X, "_meta", None)) else basis.n_columns_)
+    share = share_of_rows(found, 1 if sparse.issparse(getattr(X, "_meta", None)) else basis.n_columns_)
     moments: Moments = passes.total(find_moments, join_moments, task._replace(share=share))
     design = Blocks(passes, moments, found.rows, intercept)
     known = np.array([moments.total]), None if offset is None else np.zeros(0), basis, classes, given
     return DaskSample(design, None, *known, task=task, class_weight=found.weight * factor)
-
-
-def _share(found: Labels, columns: int) -> np.ndarray | None:
-    """Of the rows of each class that are drawn for a first guess: as many of each class as there is room for."""
-    rows = min(DRAWN_ROWS, DRAWN_BYTES // (8 * max(1, columns)), found.rows // 4)
-    if rows < LEAST_PER_CLASS * len(found.classes):
-        return None
-    return np.minimum(1.0, rows / len(found.classes) / found.number)
 
 
 def _dtype(X) -> np.dtype:

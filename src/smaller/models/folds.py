@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.model_selection import check_cv
 from sklearn.utils import check_array, column_or_1d, get_tags
 
 from .._sklearn import check_sample_weight, safe_split
-from ..design import host, on_device
+from ..design import host, is_operator, on_device
+from ..design.operator import checked_operator
 from ..design.tensors import checked_tensor, columns_of, rows_of
 from ..errors import SmallClassWarning, warn
 from ..objective.sample import Sample
@@ -23,7 +24,9 @@ class GivenRows:
 
     def __init__(self, model: Any, sample: Sample):
         given, self.model, self.classes = sample.given, model, sample.classes
-        if on_device(given.X):
+        if is_operator(given.X):
+            self.X = checked_operator(given.X)
+        elif on_device(given.X):
             self.X = checked_tensor(model, given.X, reset=False)
         else:
             formats = ["csr", "csc"] if model._sparse_formats else False
@@ -35,7 +38,7 @@ class GivenRows:
         self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
 
     def weighted(self, rows: np.ndarray) -> np.ndarray:
-        """Those of the rows that have a positive weight."""
+        """The rows among these that have a positive weight."""
         return rows if self.weight is None else rows[self.weight[rows] > 0]
 
     def part(self, rows: np.ndarray, train: np.ndarray | None = None) -> Given:
@@ -44,7 +47,7 @@ class GivenRows:
         Of a matrix of kernel values these are the columns of the training rows; of an offset, those of the classes that
         the training rows have.
         """
-        if on_device(self.X):
+        if on_device(self.X) or is_operator(self.X):
             X, y = rows_of(self.X, rows), self.y[rows]
             if get_tags(self.model).input_tags.pairwise:
                 X = columns_of(X, rows if train is None else train)
@@ -56,24 +59,47 @@ class GivenRows:
         return Given(X, y, weight, offset)
 
 
-def check_labels_of_samples(model: Any, groups, y) -> None:
-    """Refuse labels for the splitter that are not one for each sample."""
-    if groups is not None and np.shape(groups) != np.shape(y)[:1]:
-        raise ValueError(
-            f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
-            f"{np.shape(groups)}. Labels of columns go to the constructor: {type(model).__name__}(groups=...)."
-        )
+class CrossValidated:
+    """Models that choose the strength of their prior by cross-validation."""
 
+    groups: Any
+    penalty_factor: Any
+    _at_one_strength: ClassVar[str]  # the name of the model without the choice
 
-def check_settings_of_columns(model: Any, sample: Sample, other: str) -> None:
-    """Refuse settings of single columns where each fold has other columns."""
-    labelled = model.groups is not None and not isinstance(model.groups, str)
-    name = "penalty_factor" if model.penalty_factor is not None else "labels of groups" if labelled else None
-    if name is not None and hasattr(sample.basis, "center_index_"):
-        raise ValueError(
-            f"{type(model).__name__} takes no {name} with a kernel basis: its columns are training samples, and each "
-            f"fold has other ones. Leave {name} out, or use {other} at a strength of your choice."
-        )
+    def fit(self, X, y, sample_weight=None, offset=None, groups=None):
+        """Fit the model at the strength that cross-validation chooses.
+
+        Parameters
+        ----------
+        X, y, sample_weight, offset
+            As in :meth:`SMLR.fit`.
+        groups : array-like of shape (n_samples,), optional
+            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together. (Groups of
+            columns are a parameter of the model.)
+
+        Returns
+        -------
+        self
+        """
+        if groups is not None and np.shape(groups) != np.shape(y)[:1]:
+            raise ValueError(
+                f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
+                f"{np.shape(groups)}. Labels of columns go to the constructor: {type(self).__name__}(groups=...)."
+            )
+        return self._fit(Given(X, y, sample_weight, offset, groups))  # type: ignore[attr-defined]
+
+    def _check(self, given: Given) -> Sample:
+        """The sample; settings of single columns are refused where each fold has other columns."""
+        sample = super()._check(given)  # type: ignore[misc]
+        labelled = self.groups is not None and not isinstance(self.groups, str)
+        name = "penalty_factor" if self.penalty_factor is not None else "labels of groups" if labelled else None
+        if name is not None and hasattr(sample.basis, "center_index_"):
+            raise ValueError(
+                f"{type(self).__name__} takes no {name} with a kernel basis: its columns are training samples, and "
+                f"each fold has other ones. Leave {name} out, or use {self._at_one_strength} at a strength of your "
+                "choice."
+            )
+        return sample
 
 
 def class_folds(cv, X, y: np.ndarray, weight: np.ndarray | None, groups=None) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -35,11 +35,11 @@ class Grouped:
 
     def _group_prior(self, sample: Sample, l1: float, l2: float, factor: np.ndarray | None, scale) -> ElasticNet:
         """The prior with groups, or without any where they mean nothing more than an L1 term."""
-        plain = ElasticNet(l1, l2, factor, scale)
         if self.groups is None:
             self._refuse_without_groups()
-            return plain
+            return ElasticNet(l1, l2, factor, scale)
         self._refuse_solver()
+        plain = ElasticNet(l1, l2, factor, scale)
         if isinstance(self.groups, str):
             return self._feature_prior(plain, sample)
         return self._labelled_prior(plain, sample)

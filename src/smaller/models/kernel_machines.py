@@ -106,21 +106,6 @@ class LRVM(Selector, BoostedModel):
     """
 
     basis: Any = "rbf"
-    _: KW_ONLY
-    step: float = 0.5
-    lam: Any = "cv"
-    cv: Any = 5
-    rule: str = "min"
-    scoring: str = "log-loss"
-    multiclass: str = "multinomial"
-    class_weight: Any = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    shortlist: bool = True
-    lam_ratio: float = 0.01
-    tol: float = 1e-5
-    max_iter: int = 10_000
-    n_jobs: int | None = None
 
     def _basis(self):
         basis = as_basis(self.basis)
@@ -235,19 +220,7 @@ class JFSCL(InputSelector, BoostedModel):
     _: KW_ONLY
     step: float = 1.2
     steepness: float = 10.0
-    lam: Any = "cv"
-    cv: Any = 5
     rule: str = "1se"
-    scoring: str = "log-loss"
-    multiclass: str = "multinomial"
-    class_weight: Any = None
-    fit_intercept: bool = True
-    standardize: bool = True
-    shortlist: bool = True
-    lam_ratio: float = 0.01
-    tol: float = 1e-5
-    max_iter: int = 10_000
-    n_jobs: int | None = None
 
     basis = None  # the kernel is part of what is learned
     _general = True

@@ -101,7 +101,7 @@ class MultinomialModel(ClassificationModel):
         return solver(problem.objective, self._start(problem), self.tol, self.max_iter or iterations, **options)
 
     def _start(self, problem: Problem) -> np.ndarray:
-        """Those of a fresh start, or the last fit's where they belong to a problem of the same shape."""
+        """The weights to begin with: those of the last fit where the problem has the same shape, else fresh ones."""
         objective, classes = problem.objective, problem.sample.classes
         if not (self.warm_start and hasattr(self, "coef_") and np.array_equal(classes, self.classes_)):
             return begin(objective)
@@ -126,7 +126,7 @@ class MultinomialModel(ClassificationModel):
     # -- adopting the solution
 
     def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
-        """Of the weights that predict the same, those of the smallest penalty."""
+        """The coefficients of the smallest penalty among those that predict the same."""
         coef, intercept, gain = split_whole(solution.weights, problem.objective, len(problem.sample.classes))
         objective, gap = map(float, lowered(solution.objective, solution.gap, gain))
         return coef, intercept, solution._replace(objective=objective, gap=gap)

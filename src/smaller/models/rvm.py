@@ -10,7 +10,9 @@ from scipy.special import log_expit, logsumexp
 from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import StrOptions
-from ..design import follow, host
+from ..basis import Kernel
+from ..design import Design, follow, host
+from ..errors import CandidatesWarning, warn
 from ..likelihoods import Multinomial
 from ..objective.evidence import Evidence
 from ..objective.laplace_evidence import LaplaceEvidence
@@ -21,16 +23,37 @@ from ..solvers import Solution
 from ..solvers.type2 import sequential_laplace as laplace
 from ..solvers.type2.fixed_point import type_two
 from ..solvers.type2.sequential import fast, in_own_unit
+from .base import Estimator
 from .classification import ClassificationModel
 from .one_vs_rest import joined, one_vs_rest
 from .regression import VarianceModel
 from .selector import Selector
 from .targets import with_offset
 
+
+class LimitedCandidates(Estimator):
+    """Relevance vector machines: of a kernel that is named by a string, very many rows are not all candidates."""
+
+    def _basis(self):
+        basis = super()._basis()
+        return basis.set_params(centers="auto") if isinstance(self.basis, str) and isinstance(basis, Kernel) else basis
+
+    def _design(self, basis, X) -> Design:
+        if isinstance(self.basis, str) and isinstance(basis, Kernel) and basis.n_distinct_ > basis.n_columns_:
+            kernel = repr(basis.kernel)
+            warn(
+                f"{type(self).__name__}: of the {basis.n_distinct_} distinct rows, {basis.n_columns_} that are spread "
+                f"over all are the candidates for relevance vectors. basis=Kernel({kernel}) takes all, which needs "
+                f"more time and memory; Kernel({kernel}, centers='auto') takes these without this warning.",
+                CandidatesWarning,
+            )
+        return super()._design(basis, X)
+
+
 ORIGINAL_TOO = 100  # up to so many columns Tipping's original algorithm is run as well; the better model is kept
 
 
-class RVMRegressor(VarianceModel):
+class RVMRegressor(LimitedCandidates, VarianceModel):
     """Relevance vector machine for regression: every basis function has a variance of its own, most of which become 0.
 
     The targets are N(b + Phi w, noise), the weights w_j ~ N(0, gamma_j); gamma and the noise maximise the evidence ::
@@ -42,7 +65,9 @@ class RVMRegressor(VarianceModel):
     Parameters
     ----------
     basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="rbf"
-        What the weights belong to; see :mod:`smaller.basis`. A kernel matrix too large to keep is computed as needed.
+        What the weights belong to; see :mod:`smaller.basis`. Of a kernel named by a string, at most 2500 of the
+        distinct rows are candidates for relevance vectors, as ``Kernel(centers="auto")`` chooses them, with a warning
+        where there are more; ``Kernel()`` takes all. A kernel matrix too large to keep is computed as needed.
     algorithm : {"fast", "original"}, default="fast"
         The sequential algorithm of Tipping & Faul (2003), with exchanges and several starts, or the re-estimation of
         all precisions at once of Tipping (2001), whose every step takes d^3. Up to 100 columns, "fast" goes on from the
@@ -125,7 +150,7 @@ SEARCHES = {"fast": (laplace.fast, 1000), "original": (laplace.original, 2000)}
 
 
 @dataclass(eq=False, repr=False)
-class RVMClassifier(Selector, ClassificationModel):
+class RVMClassifier(LimitedCandidates, Selector, ClassificationModel):
     """Relevance vector machine for classification: logistic or softmax, every basis function with its own variance.
 
     Every weight has a variance of its own: with several classes, each basis function has one weight for each of them.
@@ -138,6 +163,7 @@ class RVMClassifier(Selector, ClassificationModel):
     Parameters
     ----------
     basis : {"linear", "quadratic", "rbf", "poly", "precomputed"} or basis object, default="rbf"
+        As in :class:`RVMRegressor`, with its limit of the candidates.
     algorithm : {"fast", "original"}, default="fast"
         Columns added, exchanged and deleted one by one, or all re-estimated at once; see :class:`RVMRegressor`.
     multiclass : {"multinomial", "ovr"}, default="multinomial"

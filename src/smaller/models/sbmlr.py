@@ -134,7 +134,7 @@ class SBMLR(SparseMultinomialModel):
         return kept[best]._replace(extra={**kept[best].extra, "evidence": evidences[best]})
 
     def _evidence(self, objective: Posterior, fit: Solution) -> float:
-        """Of a fit; the density of a sparse group has no closed form, and then there is none."""
+        """The log evidence of a fit; NaN for sparse groups, whose density has no closed form."""
         whole = self.curvature == "posterior"
         if objective.blocks is None:
             return marginal_evidence(objective, fit.weights, fit.scores, whole)

@@ -22,32 +22,6 @@ CHOICE: dict[str, list] = {
 }
 
 
-def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
-    """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
-    if isinstance(lams, Integral):
-        if lams < 1:
-            raise _no_strengths(lams)
-        fraction = (1e-2 if wide else 1e-3) if eps is None else eps
-        if not (isinstance(fraction, Real) and 0 < float(fraction) < 1):
-            raise ValueError(f"eps must be a fraction between 0 and 1; got {eps!r}.")
-        if largest <= 0:
-            raise ValueError("No column is related to the target at all, so there is no path to follow; check X and y.")
-        return largest * np.geomspace(1.0, fraction, int(lams))
-    try:
-        grid = np.asarray(lams, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise _no_strengths(lams) from None
-    if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all() or (grid < 0).any():
-        raise _no_strengths(lams)
-    return np.sort(grid)[::-1]
-
-
-def _no_strengths(lams) -> ValueError:
-    return ValueError(
-        f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
-    )
-
-
 def in_folds(
     work: Callable[[np.ndarray, np.ndarray], Any], splits: Iterable[tuple[np.ndarray, np.ndarray]], n_jobs: int | None
 ) -> list[Any]:

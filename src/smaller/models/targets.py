@@ -142,7 +142,7 @@ def split(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.n
 
 
 def split_whole(W: np.ndarray, objective: Posterior, m: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """The same, and by how much shifts of rows have lowered the penalty."""
+    """coef_ and intercept_, and by how much shifts of rows have lowered the penalty."""
     places = np.flatnonzero(W != 0)
     ones = np.ones(1)
     _, rows, kept, intercepts, gains = split_sparsely(
@@ -187,10 +187,10 @@ def split_sparsely(
     solution, row = solution[begins], row[begins]
     gains = np.zeros(len(counts))
     if k == m:
-        alone, before = objective.ungrouped[row], coefs.copy()  # the norm of a group settles its shift
+        alone = objective.ungrouped[row]  # the norm of a group settles its shift
         l1 = lams[solution[alone], None] * objective.l1[row[alone]]
-        coefs[alone] = canonical(coefs[alone], l1, objective.l2[row[alone]], len(l1))
-        np.add.at(gains, solution[alone], (l1 * (np.abs(before[alone]) - np.abs(coefs[alone]))).sum(axis=1))
+        coefs[alone], lowered = canonical(coefs[alone], l1, objective.l2[row[alone]], len(l1))
+        np.add.at(gains, solution[alone], lowered)
         intercepts -= intercepts.mean(axis=1, keepdims=True)
     if k == m - 1 and m > 2:
         coefs, intercepts = (np.column_stack([V, np.zeros(len(V))]) for V in (coefs, intercepts))

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..design import OperatorDesign
 from ..errors import ConvergenceWarning, Status, warn
 from ..likelihoods import Multinomial
 from ..objective.evidence import Evidence
@@ -13,7 +14,7 @@ from ..objective.laplace_evidence import LaplaceEvidence
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..objective.weighted_columns import Columns
-from ..priors import Laplace
+from ..priors import Laplace, is_laplace
 from ..solvers import Solution
 from ..solvers.type1.type_one import type_one
 from ..solvers.type2 import sequential_laplace as laplace
@@ -21,6 +22,7 @@ from ..solvers.type2.recovery import penalised_logistic
 from .base import COUNT
 from .classification import ClassificationModel
 from .one_vs_rest import one_vs_rest
+from .operators import TakesOperators
 from .regression import VarianceModel
 from .selector import Selector
 from .targets import split
@@ -28,7 +30,7 @@ from .targets import split
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
 
 
-class TypeIRegressor(VarianceModel):
+class TypeIRegressor(TakesOperators, VarianceModel):
     """Maximum a posteriori regression under a sparse prior, its variances maximised over with the weights.
 
     The prior is p(x_j) ~ exp(-h(x_j^2) / 2), h concave. Minimises, half of ::
@@ -89,6 +91,12 @@ class TypeIRegressor(VarianceModel):
         "stalled" (Laplace prior) and "unsettled" (others) where tol was not reached.
     objective_, n_iter_, history_
 
+    Notes
+    -----
+    X may be a :class:`scipy.sparse.linalg.LinearOperator` (with a Laplace prior and one target, or another prior). Only
+    columns that are kept are formed, and those in use where they are fewer than samples; ridge regressions on more are
+    solved by conjugate gradients.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -110,6 +118,11 @@ class TypeIRegressor(VarianceModel):
         self.max_iter = max_iter
 
     def _maximise(self, evidence: Evidence, prior) -> Solution:
+        if isinstance(evidence.columns.design, OperatorDesign) and evidence.k > 1 and is_laplace(prior):
+            raise ValueError(
+                "TypeIRegressor(prior='laplace') takes a LinearOperator with one target, or a matrix; "
+                "LaplaceRegressor(groups='features') has the same prior for several targets of an operator."
+            )
         return type_one(evidence, prior, self._noise(), self.tol, self.max_iter or 10_000)
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:

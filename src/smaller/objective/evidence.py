@@ -69,11 +69,11 @@ class Weighing:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the weights, (r, r)."""
+        """The covariance of the weights, (r, r)."""
         return self.half @ self.half.T
 
     def mean(self, T: np.ndarray) -> np.ndarray:
-        """Of the weights, (r, k), for targets T (n, k)."""
+        """The mean of the weights, (r, k), for targets T (n, k)."""
         return self.half @ (self.Q[: len(T)].T @ T)
 
     def least(self, T: np.ndarray) -> np.ndarray:
@@ -212,7 +212,7 @@ class Evidence:
         return Weighing(Phi / np.sqrt(fit.alpha * fit.noise))
 
     def at(self, rows: np.ndarray, alpha: np.ndarray, noise: float) -> Fit:
-        """The same, from the columns' positions alone."""
+        """Posterior and log evidence with these columns in the model, from their positions alone."""
         return self.fit(rows, alpha, noise, *self.products(self.take(rows)))
 
     def _constant(self, noise: float) -> float:
@@ -284,7 +284,7 @@ class Evidence:
         return self._pulled
 
     def gradient(self, fit: Fit) -> np.ndarray:
-        """Of the log evidence in log alpha, and last in log noise."""
+        """The gradient of the log evidence in log alpha, and last in log noise."""
         determined = fit.determined
         in_alpha = 0.5 * (self.k * determined - fit.alpha * (fit.mean**2).sum(axis=1))
         in_noise = 0.5 * (fit.misfit / fit.noise - self.k * (self.total - determined.sum()))

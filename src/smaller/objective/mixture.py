@@ -82,13 +82,13 @@ class MixturePosterior:
         return isinstance(self.likelihood, Gaussian)
 
     def target(self, point: Survivors | None) -> np.ndarray:
-        """What a least-squares step is to reproduce: y, or the expected latent scores (Figueiredo 2003)."""
+        """The targets of a least-squares step: y, or the expected latent scores (Figueiredo 2003)."""
         if self.gaussian or point is None:
             return self.Y[:, 0] - self.offset
         return point.F - self.offset - point.residual / self.likelihood.bound
 
     def at(self, rows: np.ndarray, w: np.ndarray, b: float) -> Survivors:
-        """All that is known at these weights; only surviving columns are touched."""
+        """Value, derivatives and violation at these weights; only surviving columns are read."""
         W = np.zeros((self.design.shape[1], 1))
         W[rows, 0] = w
         if self.design.intercept:
@@ -110,7 +110,7 @@ class MixturePosterior:
         return Survivors(rows, w, b, likelihood.noise, F[:, 0], P, residual, pull, gamma, tilt, value, violation)
 
     def _likelihood(self, F: np.ndarray) -> Gaussian | Probit:
-        """With the best noise for these scores."""
+        """The likelihood with the best noise for these scores."""
         if not self.learn:
             return self.likelihood
         return Gaussian(max(float(self.s @ (F - self.Y)[:, 0] ** 2) / self.total, self.floor))

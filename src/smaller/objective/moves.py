@@ -82,17 +82,17 @@ class WeightMoves:
 
     @property
     def penalty(self) -> float:
-        """R."""
+        """The penalty R at the present parameters."""
         return float(self.cost(self.step * self.counts).sum())
 
     def penalty_changes(self) -> np.ndarray:
-        """What R gains by a step up (first row) or down of each coordinate, (2, size); NaN where there is no step."""
+        """The change of R by a step up (first row) or down of each coordinate, (2, size); NaN without a step."""
         values = self.step * (self.counts + np.array([[0], [1], [-1]]))
         here, up, down = self.cost(values)
         return np.stack([up - here, down - here])
 
     def loss_changes(self, coordinates: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
-        """What the loss gains by a step up (first row) or down of some coordinates, the intercept following.
+        """The change of the loss by a step up (first row) or down of some coordinates, the intercept following.
 
         Both are found at once, whichever is wanted.
         """
@@ -109,11 +109,11 @@ class WeightMoves:
         return np.stack([slope, -slope])
 
     def gradient(self) -> np.ndarray:
-        """Of the loss in the weights, (d, k)."""
+        """The gradient of the loss in the weights, (d, k)."""
         return self.pulled[:, : self.k]
 
     def commit(self, coordinate: int, sign: int) -> None:
-        """Take a step."""
+        """Move one parameter by one step."""
         klass, column = divmod(coordinate, self.design.d)
         self.counts[coordinate] += sign
         self.b[klass] -= sign * self.step * self.center[klass, column]
@@ -237,7 +237,7 @@ class GatedMoves(WeightMoves):
         return found
 
     def _gate_changes(self, inputs: np.ndarray, wanted: np.ndarray | None) -> np.ndarray:
-        """What the loss gains by another gate at some inputs, (2, g); NaN where there is no step or none is wanted."""
+        """The change of the loss by a step of some gates, (2, g); NaN where there is no step or none is wanted."""
         found = np.full((2, len(inputs)), np.nan)
         for row, sign in enumerate((1, -1)):
             here = self._may_move(sign)[inputs]
@@ -278,7 +278,7 @@ class GatedMoves(WeightMoves):
         return np.column_stack([self.K.T @ column for column in values.T])
 
     def gate_gradient(self) -> np.ndarray:
-        """Of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
+        """The gradient of the loss in the squares of the gates, (p,): -gamma sum_ic R_ic W_c K_ic (x_ij - c_cj)^2."""
         W, C, K = self._in_use()
         M = self.R @ W.T * K
         return -self.gamma * (
@@ -286,7 +286,7 @@ class GatedMoves(WeightMoves):
         )
 
     def gradients(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of the loss in the weights, (d, k), and in v, (p,)."""
+        """The gradients of the loss in the weights, (d, k), and in v, (p,)."""
         g = self._gates()
         return self.gradient(), self.gate_gradient() * 2 * g * self.steepness * g * (1 - g)
 

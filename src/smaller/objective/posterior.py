@@ -16,22 +16,13 @@ from .. import _core
 from ..design import Design, Moments, host
 from ..likelihoods import Gaussian, Multinomial
 from ..priors import ElasticNet, RowGroups
+from .certificate import FREE_TOLERANCE, NEGLIGIBLE, optimality, relative_gap
 from .curvature import hessian
 from .memory_rows import MemoryRows
 from .point import Fit, Point, Verdict
 from .sample import Sample
 
 __all__ = ["Fit", "Point", "Posterior", "Verdict"]
-
-
-# Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
-FREE_TOLERANCE = 1e-9
-
-EPSILON = 1e-15  # rounding error of a sum of products, relative to the lengths of its factors
-
-
-# Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
-NEGLIGIBLE = 1e-12
 
 
 class Posterior(MemoryRows):
@@ -81,6 +72,10 @@ class Posterior(MemoryRows):
         """The same sample under another prior."""
         return self.of(self.sample, self.likelihood, prior)
 
+    def with_strength(self, lam: float) -> Any:
+        """The same sample under a prior of this strength."""
+        return self if lam == self.prior.l1 else self.with_prior(self.prior.with_strength(lam))
+
     @cached_property
     def free(self) -> np.ndarray:
         """Which weights carry no penalty at all, (m, k)."""
@@ -93,6 +88,34 @@ class Posterior(MemoryRows):
         if self.blocks is not None:
             out[self.blocks.rows] = False
         return out
+
+    @cached_property
+    def free_places(self) -> np.ndarray:
+        """The places in W, row by row, of weights without a penalty."""
+        return np.flatnonzero(self.free)
+
+    @cached_property
+    def ridged(self) -> bool:
+        """Whether any weight has a quadratic penalty."""
+        return bool(self.l2.any())
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient.
+
+        In a group it is the strength of its norm and its largest l1.
+        """
+        d = self.design.d
+        if self.blocks is not None:
+            scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
+            scale[self.blocks.rows] = self.blocks.scale()[self.blocks.rows, None]
+            return np.where(scale > 0, scale, 1.0)
+        if self.l1[:d].all():
+            scale = self.l1.copy()
+            scale[d:] = self.total / np.sqrt(self.likelihood.noise)
+            return scale
+        scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
+        return np.where(scale > 0, scale, 1.0)
 
     @property
     def sparse(self) -> bool:
@@ -126,38 +149,23 @@ class Posterior(MemoryRows):
             negligible=float(NEGLIGIBLE * self.total),
         )  # fmt: skip
 
-    @cached_property
-    def ridged(self) -> bool:
-        """Whether any weight has a quadratic penalty."""
-        return bool(self.l2.any())
-
-    @cached_property
-    def free_places(self) -> np.ndarray:
-        """Their places in W, row by row."""
-        return np.flatnonzero(self.free)
+    @property
+    def penalties(self) -> Any:
+        """L1, ridge and groups as the compiled solver takes them."""
+        leaders, blocks = self.leaders, self.blocks
+        groups = None if blocks is None else _core.Groups(
+            start=blocks.starts.astype(np.int64), column=blocks.order.astype(np.int64), of=blocks.labels,
+            tau=blocks.tau, unit=np.ascontiguousarray(blocks.unit, dtype=np.float64),
+        )  # fmt: skip
+        return _core.Penalty(
+            l1=self.l1, l2=self.l2 if self.ridged else None, scale=self.scale,
+            leads=None if leaders is None else leaders.view(np.uint8), groups=groups,
+        )  # fmt: skip
 
     @property
     def moments(self) -> Moments:
         """Weighted moments of the columns of the design."""
         return self.sample.moments
-
-    @cached_property
-    def scale(self) -> np.ndarray:
-        """What a KKT residual is measured against: l1, or else sum_i s_i |x_ij| / sqrt(noise), a large gradient.
-
-        In a group it is the strength of its norm and its largest l1.
-        """
-        d = self.design.d
-        if self.blocks is not None:
-            scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
-            scale[self.blocks.rows] = self.blocks.scale()[self.blocks.rows, None]
-            return np.where(scale > 0, scale, 1.0)
-        if self.l1[:d].all():
-            scale = self.l1.copy()
-            scale[d:] = self.total / np.sqrt(self.likelihood.noise)
-            return scale
-        scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
-        return np.where(scale > 0, scale, 1.0)
 
     def start(self) -> np.ndarray:
         """Weights of zero, with intercepts that take out the mean of the offset."""
@@ -203,7 +211,7 @@ class Posterior(MemoryRows):
         return self.likelihood.fit(F, self.Y, self.s)[-1] + self.penalty(W)
 
     def gradient(self, W: np.ndarray) -> np.ndarray:
-        """Of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
+        """The gradient of the smooth part: Phi^T diag(s) (P - Y) + l2 W."""
         return self.at(W).G
 
     def violation(self, W: np.ndarray) -> float:
@@ -214,35 +222,17 @@ class Posterior(MemoryRows):
         """Relative duality gap: a bound on (F(W) - minimum) / F(W)."""
         return self.at(W).gap
 
-    def judge(self, W: np.ndarray, G: np.ndarray) -> Verdict:
-        """The KKT residuals at W, its penalty and what makes G, the gradient of the loss, feasible for the dual.
-
-        A residual is the distance of -(G + l2 W) to the subdifferential of l1 |W|; rho G is feasible if rho |G| <= l1.
-        All weights of a group have the residual of the group.
-        """
-        W, G, residuals = np.ascontiguousarray(W), np.ascontiguousarray(G), np.empty(self.shape)
-        if self.blocks is None:
-            penalty, shrink, unridged = _core.judge(W, G, self.l1, self.l2, self.scale, residuals)
-        else:
-            rows = np.flatnonzero(self.ungrouped)
-            alone = np.empty((len(rows), self.k))
-            arrays = (W[rows], G[rows], self.l1[rows], self.l2[rows], self.scale[rows])
-            both = _core.judge(*arrays, alone), self.blocks.judge(W, G, residuals)
-            residuals[rows] = alone
-            penalty, (shrink, unridged) = both[0][0] + both[1][0], np.minimum(both[0][1:], both[1][1:]).tolist()
-        return Verdict(residuals, penalty, (shrink, unridged) if self.ridged else (shrink,))
-
     def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
-        """All that is known at W, for one pass over the design (two if the scores are not given).
+        """Scores, gradient, value and certificate at W, for one pass over the design (two if the scores are not given).
 
         Scores that were given must not be written to afterwards. A reported certificate needs scores computed here.
         """
         fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)
-        verdict = self.judge(W, fit.G)
+        verdict = optimality(self, W, fit.G)
         value = fit.loss + verdict.penalty
         smooth = fit.G + self.l2 * W if self.ridged else fit.G
-        gap = self._relative_gap(W, value, fit, verdict)
+        gap = relative_gap(self, W, value, fit, verdict)
         return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap, fresh)
 
     def _fit(self, F: np.ndarray) -> Fit:
@@ -258,7 +248,7 @@ class Posterior(MemoryRows):
         self.sample.last[:] = [(F, G)]
 
     def known_gradient(self, F: np.ndarray) -> np.ndarray | None:
-        """That of the last scores, if these are they."""
+        """The gradient of the loss at the last scores, if F are these scores."""
         last = self.sample.last
         return last[0][1] if last and last[0][0] is F else None
 
@@ -284,75 +274,9 @@ class Posterior(MemoryRows):
             return G
         return np.vstack([G[:-1] + np.outer(self.moments.mean[: self.design.d], G[-1]), G[-1:]])
 
-    def _relative_gap(self, W: np.ndarray, value: float, fit: Fit, verdict: Verdict) -> float:
-        if self.free_violation(verdict.residuals) > FREE_TOLERANCE:
-            return np.inf
-        known = self._known_part(W, fit)
-        dual = max(self._dual(fit.U, fit.G, shrink, known) for shrink in verdict.shrinkages)
-        swing = self._swing(fit.F)
-        hidden = self._free_slack(fit.G, swing) + self._rounding(W, fit, swing)
-        return float((max(0.0, value - dual) + hidden) / max(abs(value), NEGLIGIBLE * self.total))
-
-    def _swing(self, F: np.ndarray) -> np.ndarray:
-        """How far each score may still move, (n, k): by about one, or as far as it is from the mean of its class."""
-        return self.likelihood.noise**0.5 + abs(F - self.put(self.weighted(F) / self.total))
-
-    def _root_mean_square(self, A: np.ndarray) -> np.ndarray:
-        return np.sqrt(self.weighted(A * A) / self.total)
-
-    def _free_slack(self, G: np.ndarray, swing: np.ndarray) -> float:
-        """What is left of the free weights' gradients, for moves of them that change the scores as far."""
-        if not len(self.free_places):
-            return 0.0
-        far = np.broadcast_to(self._root_mean_square(swing), self.shape).ravel()[self.free_places]
-        unit = self.total / np.sqrt(self.likelihood.noise) / self.scale.ravel()[self.free_places]
-        return float(np.abs(G.ravel()[self.free_places]) @ (unit * far))
-
-    def _known_part(self, W: np.ndarray, fit: Fit) -> float:
-        """sum s U.offset, as sum s U.F - G.W over the penalised weights.
-
-        The dual so holds the free weights where they are: what little is left of their gradient would else be
-        multiplied by weights that may be large.
-        """
-        return self._weighed(fit.U, fit.F) - float((fit.G * W)[~self.free].sum())
-
-    def _rounding(self, W: np.ndarray, fit: Fit, swing: np.ndarray) -> float:
-        """What rounding may hide of the gap.
-
-        The gradient of the loss in a score is known up to the rounding of the residual, and of the terms of the score
-        times its curvature; the gap, up to the products of these errors, which do not depend on each other, with the
-        moves of the scores.
-        """
-        terms = np.square(W).T @ self.moments.second(self.total) / self.total
-        return EPSILON * self._length_of_errors(fit, np.sqrt(terms), swing)
-
-    def _length_of_errors(self, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:
-        """That of s (|U| + curvature * (terms + |offset|)) * swing, over all rows and classes."""
-        curved = fit.P * (1 - fit.P) if isinstance(self.likelihood, Multinomial) else 1.0 / self.likelihood.noise
-        size = self.put(terms) if self.offset is None else self.put(terms) + abs(self.offset)
-        errors = self.s[:, None] * (abs(fit.U) + curved * size) * swing
-        return float(self.xp.sum(errors * errors)) ** 0.5
-
     def free_violation(self, residuals: np.ndarray) -> float:
         """The largest KKT residual of a weight without a penalty."""
         return float(residuals.ravel()[self.free_places].max(initial=0.0))
-
-    def _dual(self, U: np.ndarray, G: np.ndarray, shrink: float, known: float) -> float:
-        """-sum s f*(rho U) + rho known - sum (rho |G| - l1)_+^2 / (2 l2): the dual at the shrunk residuals.
-
-        Of a group the last term is the conjugate of its norm, L1 and ridge terms together.
-        """
-        dual = -self.likelihood.conjugate(U, self.Y, self.s, shrink) + shrink * known
-        if self.ridged:
-            quadratic = (self.l2 > 0) & self.ungrouped[:, None]
-            excess = np.maximum(shrink * np.abs(G[quadratic]) - self.l1[quadratic], 0.0)
-            dual -= float((excess**2 / (2 * self.l2[quadratic])).sum())
-            dual -= 0.0 if self.blocks is None else self.blocks.excess(G, shrink)
-        return dual
-
-    def _weighed(self, U: np.ndarray, F: np.ndarray) -> float:
-        """sum s U.F."""
-        return float(self.weighted(U * F).sum())
 
     def mean_curvature(self, P: np.ndarray) -> np.ndarray | float:
         """The mean second derivative of a row's loss in each score, (k,), or the same for all."""
@@ -382,7 +306,7 @@ class Posterior(MemoryRows):
 
     def largest_strength(self, point: Point) -> float:
         """lam_max: the strength from which on every penalised weight is 0, seen from the null model's point."""
-        unit = self.with_prior(self.prior.with_strength(1.0))
+        unit = self.with_strength(1.0)
         mass = self.moments.mass[:, None]
         G = np.where(np.abs(point.G) > 1e-13 * mass, point.G, 0.0)  # the rest is rounding
         related = (unit.l1 > 0) & self.ungrouped[:, None]

@@ -22,6 +22,10 @@ class Problem:
         """The same data under another prior."""
         return replace(self, prior=prior)
 
+    def with_strength(self, lam: float) -> Problem:
+        """The same data under a prior of this strength."""
+        return self.with_prior(self.prior.with_strength(lam))
+
     @cached_property
     def objective(self) -> Posterior:
         """The negative log posterior, evaluated where the rows are."""

@@ -152,7 +152,7 @@ class ScaledPosterior:
         return M.sum(axis=1) @ X2 + M.sum(axis=0) @ C2[rows] - 2 * total
 
     def at(self, theta: np.ndarray, rows: np.ndarray, w: np.ndarray, b: float) -> ScaledPoint:
-        """All that is known here, from one pass over the whole kernel matrix; rows are the weights that are not 0."""
+        """Value, gradients and violation, from one pass over the kernel matrix; rows are the weights that are not 0."""
         mixed = self.pose(theta)
         point = mixed.at(rows, w, b)
         centred = self.s * (point.residual + point.tilt / mixed.total)

@@ -75,10 +75,10 @@ class Columns:
         return self.design.outer(np.sqrt(self.s), self.center[rows], gamma / self.unit[rows] ** 2, rows)
 
     def pull(self, R: np.ndarray) -> np.ndarray:
-        """Their products with R (n, r), all columns: (d, r)."""
+        """Products of all columns with R (n, r): (d, r)."""
         G = self.design.pull(R)[: self.d]
         return (G - np.outer(self.center, R.sum(axis=0))) / self.unit[:, None]
 
     def spread(self, omega: np.ndarray) -> np.ndarray:
-        """Their squares summed with weights omega (n, r), all columns: (d, r)."""
+        """Squares of all columns summed with weights omega (n, r): (d, r)."""
         return self.design.squares(omega, self.center) / self.unit[:, None] ** 2

@@ -20,10 +20,11 @@ from sklearn.frozen import FrozenEstimator
 from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Precomputed, Standardized
 from ..decision import CostSensitive, PriorShift, Rejecting
 from ..decision.wrapper import Wrapper, thawed
-from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
+from ..models.adaptive import LaplaceRegressor
 from ..models.base import Estimator
 from ..models.classification import ClassificationModel
 from ..models.jcfo import JCFO
+from ..models.jeffreys import JeffreysClassifier
 from ..models.kernel_machines import JFSCL
 from ..models.regression import RegressionModel, VarianceModel
 from ..models.rvm import RVMClassifier
@@ -213,6 +214,16 @@ def _centers(value, sizes: Sizes) -> bool:
     return bool(numeric and value.ndim == 2 and value.shape[0] == sizes["columns"])
 
 
+def _centers_asked(value) -> bool:
+    """The parameter of a kernel that says what its centres are."""
+    if value is None or isinstance(value, str):
+        return value is None or value == "auto"
+    entries = value.data if sparse.issparse(value) else value
+    if not isinstance(entries, np.ndarray):
+        return is_whole(value) and value >= 1
+    return value.ndim == 2 and entries.dtype.kind in "iuf" and bool(np.isfinite(entries).all())
+
+
 def _names(value, sizes: Sizes) -> bool:
     return value.shape == (sizes["inputs"],) and all(isinstance(name, str) for name in value.tolist())
 
@@ -357,6 +368,8 @@ RULES: dict[type, dict[str, Rule]] = {
         "kernel": one_of(f"one of {', '.join(map(repr, KERNELS))}", lambda value: value in KERNELS),
         "degree": Rule(lambda _: "a number of at least 1", _of_polynomial(real(1.0))),
         "coef0": Rule(lambda _: "a finite number", _of_polynomial(real())),
+        "centers": one_of("None, 'auto', a whole number of at least 1, or a matrix of finite numbers", _centers_asked),
+        "n_distinct_": whole(1, needed=False),
         "gamma_": POSITIVE_NUMBER,
         "n_columns_": whole(1),
         "center_index_": PLACES,

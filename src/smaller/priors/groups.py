@@ -57,18 +57,6 @@ class Groups(ElasticNet):
         found = RowGroups(self.labels, tau, unit, *self.strengths(d, k))
         return found if len(found.rows) else None
 
-    def with_strength(self, lam: float) -> Groups:
-        """The same prior with another strength of its L1 and group terms."""
-        return Groups(lam, self.labels, self.group_factor, self.l1_share, self.l2, self.factor, self.scale)
-
-    def with_ridge(self, lam: float) -> Groups:
-        """The same prior with another strength of its ridge term."""
-        return Groups(self.l1, self.labels, self.group_factor, self.l1_share, lam, self.factor, self.scale)
-
-    def with_scale(self, scale: np.ndarray) -> Groups:
-        """The same prior in other units of the columns."""
-        return Groups(self.l1, self.labels, self.group_factor, self.l1_share, self.l2, self.factor, scale)
-
 
 class Part(NamedTuple):
     """Groups of equally many columns, with their weights in the units of the prior, (groups, columns times k)."""
@@ -80,11 +68,11 @@ class Part(NamedTuple):
     q: np.ndarray
 
     def weights(self, W: np.ndarray) -> np.ndarray:
-        """Those of the groups."""
+        """The weights of each group, (groups, columns times k)."""
         return (W[self.rows] * self.unit).reshape(len(self.rows), -1)
 
     def gradients(self, G: np.ndarray) -> np.ndarray:
-        """The same of a gradient."""
+        """The gradient in the weights of each group, (groups, columns times k)."""
         return (G[self.rows] / self.unit).reshape(len(self.rows), -1)
 
 
@@ -188,7 +176,7 @@ class RowGroups:
         return Judged(self.penalty(W), 1.0 / worst, 1.0 / unridged)
 
     def largest_dual_norm(self, G: np.ndarray, every: bool = True) -> float:
-        """Of all groups, or of those without a ridge."""
+        """The largest dual norm of all groups, or of those without a ridge."""
         largest = 0.0
         for part in self.parts:
             there = np.ones(len(part.tau), dtype=bool) if every else ~part.q.any(axis=1)
@@ -206,7 +194,7 @@ class RowGroups:
         return total
 
     def dual_norms(self, G: np.ndarray) -> np.ndarray:
-        """Of each row, that of its group; 0 of rows in no group."""
+        """The dual norm of the group of each row; 0 of rows in no group."""
         out = np.zeros(len(self.labels))
         for part in self.parts:
             out[part.rows] = dual_norm(part.gradients(G), part.a, part.tau)[:, None]

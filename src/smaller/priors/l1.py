@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,21 @@ class ElasticNet:
         return None
 
     def with_strength(self, lam: float) -> ElasticNet:
-        """The same prior with another strength of its L1 term."""
-        return ElasticNet(lam, self.l2, self.factor, self.scale)
+        """The same prior with another strength of its L1 term, and of its groups."""
+        return self._changed(l1=lam)
 
     def with_ridge(self, lam: float) -> ElasticNet:
         """The same prior with another strength of its ridge term."""
-        return ElasticNet(self.l1, lam, self.factor, self.scale)
+        return self._changed(l2=lam)
 
     def with_scale(self, scale: np.ndarray) -> ElasticNet:
         """The same prior in other units of the columns."""
-        return ElasticNet(self.l1, self.l2, self.factor, scale)
+        return self._changed(scale=scale)
+
+    def _changed(self, **attributes: Any) -> ElasticNet:
+        other = copy(self)
+        other.__dict__.update(attributes)
+        return other
 
 
 class Laplace(ElasticNet):

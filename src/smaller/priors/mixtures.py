@@ -164,7 +164,7 @@ class InUnits(Mixture):
         return self.strength * self.unit**2 * self.prior.slope(self.unit**2 * z)
 
     def bend(self, z: np.ndarray) -> np.ndarray:
-        """That of the prior, which no unit changes."""
+        """The bend of the prior, which no unit changes."""
         return self.prior.bend(self.unit**2 * z)
 
     def at(self, w: np.ndarray, rows: np.ndarray) -> AtWeights:

@@ -78,8 +78,8 @@ def _part(gap: float) -> str:
 
 def _evidence(inner, objective: float, violation: float, gap) -> str:
     return (
-        f"The log evidence is {inner.evidence_:.2f} nats, and its slope in the logarithm of every variance is at most "
-        f"{violation:.1e}. The evidence may have several maxima: this is one of them, and another may be higher."
+        f"No slope of the log evidence in the logarithm of a variance is larger than {violation:.1e}; at a maximum all "
+        "are 0. The evidence may have several maxima, and another may be higher."
     )
 
 

@@ -47,7 +47,7 @@ CONFIG = {
     "font": "system-ui",
     "axis": {
         **{"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": 500, "labelColor": INK, "titleColor": INK},
-        **{"gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT},
+        **{"gridColor": GRID, "domainColor": FAINT, "tickColor": FAINT, "labelSeparation": 8},
     },
     "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
     "text": {"color": INK, "fontSize": 12},
@@ -219,7 +219,7 @@ def _path(facts: dict) -> dict:
     halo = {"mark": {**text, "color": PAPER, "stroke": PAPER, "strokeWidth": 4}, "data": {"values": _labels(found)},
             "encoding": place}  # fmt: skip
     labels = {"mark": text, "data": {"values": _labels(found)}, "encoding": {**place, "color": colour}}
-    model = {"mark": {"type": "rule", "strokeDash": [3, 3], "color": FAINT},
+    model = {"mark": {"type": "rule", "strokeDash": [3, 3], "color": INK},
              "data": {"values": [{"lam": found["lam"]}]}, "encoding": {"x": x}}  # fmt: skip
     layers = [lines, _here("lam", x, found["lam"]), model, halo, labels]
     return _chart(values, "Weights against the strength of the prior", layers, height=380)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._sklearn import check_n_features
 from ..models.selector import input_names
 from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
@@ -79,6 +80,7 @@ def explain(model, X, background, names=None) -> list[Explanation]:
     """
     inner = core(model)
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    check_n_features(inner, X, reset=False)
     Phi = _dense(inner.basis_.transform(X, inner.support_))
     mean = np.asarray(background, dtype=np.float64) if np.ndim(background) == 1 else mean_columns(inner, background)
     if mean.shape != (len(inner.support_),):

@@ -11,6 +11,7 @@ import sklearn
 from scipy import sparse
 
 from .._version import __version__
+from ..design.operator import refuse_operator
 from ..models.selector import input_names
 from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from .certificate import certificate
@@ -76,8 +77,11 @@ def facts(
     dict
         ``"task"`` is "classification" or "regression"; the facts about errors depend on it.
     """
+    refuse_operator(X, "report")
     y, inner, training = np.asarray(y), core(model), dict(training or {})
     X = X if sparse.issparse(X) or hasattr(X, "columns") else np.asarray(X)
+    if X.shape[0] != len(y):
+        raise ValueError(f"X has {X.shape[0]} rows but y has {len(y)}; they must describe the same samples.")
     names = input_names(inner, names if names is None else np.asarray(names, dtype=object))
     task = CLASSIFICATION if hasattr(inner, "classes_") else REGRESSION
     labels = [str(label) for label in getattr(inner, "classes_", [])]

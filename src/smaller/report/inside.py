@@ -13,5 +13,8 @@ def core(model) -> Any:
         if hasattr(model, name) and not hasattr(model, "coef_"):
             return core(getattr(model, name))
     if not hasattr(model, "coef_") or not hasattr(model, "support_"):
-        raise ValueError(f"A report is about a fitted model of smaller; got {type(model).__name__}.")
+        raise ValueError(
+            f"A fitted model of smaller is needed here; got {type(model).__name__}. Fit it first; of a pipeline give "
+            "the last step, and the columns that this step gets."
+        )
     return model

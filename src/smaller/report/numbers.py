@@ -23,8 +23,6 @@ def number_facts(model, inner, X, y: np.ndarray, priors, brief: bool = False, *,
         raise ValueError(f"{type(inner).__name__} predicts numbers, and the target has text such as {str(y[0])!r}.")
     y = y.astype(np.float64)
     mean, deviation = mean_and_deviation(model, X)
-    if len(mean) != len(y):
-        raise ValueError(f"X has {len(mean)} rows but y has {len(y)}; they must describe the same samples.")
     seen = known or regressor_was_fitted_on(inner, X, y)
     spread = {"mean": y.mean(), "deviation": y.std(), "least": y.min(), "greatest": y.max()}
     return {

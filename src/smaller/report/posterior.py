@@ -56,13 +56,8 @@ def moved(sample: PosteriorSample) -> np.ndarray:
 def plain(sample: PosteriorSample, low: np.ndarray, high: np.ndarray) -> list[str]:
     """Sentences without technical terms."""
     drawn = moved(sample)
-    sure, total = int((((low > 0) | (high < 0)) & drawn).sum()), int(drawn.sum())
     zero, open_ended = (sample.mode == 0) & drawn, (low < 0) & (high > 0)
-    told = [
-        f"For {sure} of {total} weights the data settle whether they raise or lower "
-        f"{'the prediction' if sample.classes is None else 'a probability'}: their {LEVEL:.0%} interval is on one side "
-        "of 0. For the others both are possible."
-    ]
+    told = [_settled(sample, low, high, drawn)]
     if zero.any():
         told.append(
             f"The model leaves out {int(zero.sum())} of them, with a weight of exactly 0. That is a choice made for "
@@ -73,6 +68,25 @@ def plain(sample: PosteriorSample, low: np.ndarray, high: np.ndarray) -> list[st
     if not sample.converged:
         told.append("The intervals are rough: the random draws behind them do not agree well enough with each other.")
     return told
+
+
+def _settled(sample: PosteriorSample, low: np.ndarray, high: np.ndarray, drawn: np.ndarray) -> str:
+    """For how many weights the sign is sure.
+
+    What is added to a column's weights of all classes changes no probability. With a softmax of several classes the
+    weights are therefore compared with their mean over the classes.
+    """
+    several = len(low) > 1 and sample.classes is not None and sample.settings.get("link", "softmax") == "softmax"
+    if several:
+        (low, high), drawn = sample.interval(LEVEL, centred=True), np.tile(drawn.any(axis=0), (len(drawn), 1))
+    sure, total = int((((low > 0) | (high < 0)) & drawn).sum()), int(drawn.sum())
+    what, less = "the prediction" if sample.classes is None else "a probability", ""
+    if several:
+        less = ", less their mean over the classes,"
+    return (
+        f"For {sure} of {total} weights the data settle whether they raise or lower {what}: their {LEVEL:.0%} "
+        f"interval{less} is on one side of 0. For the others both are possible."
+    )
 
 
 def check_posterior(sample: Any, inner: Any) -> None:

@@ -6,7 +6,7 @@ function row() {
   const truth = classes ? (why.truth === why.predicted ? ", which is right" : `; the truth is ${why.truth}`) : `; the truth is ${figures(why.truth)}`;
   const sure = classes ? `with a probability of ${percent(why.confidence)}` : `± ${figures(why.deviation)}`;
   const said = classes ? why.predicted : figures(why.predicted);
-  const meaning = classes ? ` What is above 0 speaks for ${why.towards}, what is below 0 for ${why.against}.` : "";
+  const meaning = classes ? ` Numbers above 0 favour ${why.towards}, numbers below 0 ${why.against}.` : "";
   say("row-says", `Row ${why.row}: ${said} ${sure}${truth}.${meaning}`);
   const start = facts.rows.kernel ? "the intercept" : "all values at their means";
   const parts = why.columns.map((j, i) => [facts.rows.names[j], figures(why.values[i]), why.added[i]]);

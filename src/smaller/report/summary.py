@@ -85,7 +85,7 @@ def _numbers(facts: dict[str, Any]) -> tuple[list[str], list[str]]:
     name = facts["model"]["training"].get("target") or "a number"
     says = [
         f"The model predicts {name} {_from(facts)}.",
-        f"On {quality['tested']} {rows} its typical error is {quality['rmse']:.4g}. Always saying the mean has one of "
+        f"On {quality['tested']} {rows} its typical error is {quality['rmse']:.4g}; that of always saying the mean is "
         f"{quality['baseline']:.4g}.",
         f"It also says how sure it is: {100 * quality['inside']:.0f} % of the true values are in the ranges that "
         "should contain 90 %.",

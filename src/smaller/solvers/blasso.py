@@ -20,7 +20,7 @@ FIRST_BATCH = 16  # candidates of a shortlist evaluated at once, doubled each ti
 
 
 class Moves(Protocol):
-    """What a problem must offer; arrays of changes are (2, size), a step up in the first row, down in the second.
+    """Methods of a problem to walk on; changes are arrays (2, size), a step up in the first row, down in the second.
 
     Those of the loss may be NaN outside a mask of the same shape.
     """
@@ -230,7 +230,7 @@ def _pays(move: _Move | None, lam: float, tol: float) -> float:
 
 
 class _Record:
-    """Collects the points."""
+    """The points and moves of a walk, collected."""
 
     def __init__(self, problem: Moves):
         self.problem = problem

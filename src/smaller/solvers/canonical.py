@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 
-def canonical(W: np.ndarray, l1: np.ndarray, l2: np.ndarray, d: int) -> np.ndarray:
-    """One representative of the symmetric optima: a shift of a row by a constant changes no probability.
+def canonical(W: np.ndarray, l1: np.ndarray, l2: np.ndarray, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """One representative of the symmetric optima, and by how much the penalty of each row was lowered.
 
-    Where the L1 penalty leaves a row free to shift between its two (weighted) middle values, one of them becomes 0: the
-    one that occurs more often, then the nearer to 0. Intercepts and unpenalised rows sum to zero.
+    A shift of a row by a constant changes no probability. Where the L1 penalty leaves a row free to shift between its
+    two (weighted) middle values, one of them becomes 0: the one that occurs more often, then the nearer to 0.
+    Intercepts and unpenalised rows sum to zero.
     """
-    W = W.copy()
+    given, W = np.abs(W), W.copy()
     loose = ((l1 == 0) & (l2 == 0)).all(axis=1)
     W[loose] -= W[loose].mean(axis=1, keepdims=True)
     # Where more than half of a row is 0, 0 is its only middle value.
@@ -23,11 +24,11 @@ def canonical(W: np.ndarray, l1: np.ndarray, l2: np.ndarray, d: int) -> np.ndarr
     W[rows] -= _middle(W[rows])[:, None]
     for j in np.flatnonzero(candidates & ~even):
         W[j] -= _weighted_middle(W[j], l1[j])
-    return W
+    return W, (l1 * (given - np.abs(W))).sum(axis=1)
 
 
 def _middle(V: np.ndarray) -> np.ndarray:
-    """Of the two middle values of each row (one, if their number is odd) the more frequent, then the nearer to 0."""
+    """The middle value of each row: of two (with an even number of classes) the more frequent, then the nearer to 0."""
     m = V.shape[1]
     ordered = np.sort(V, axis=1)
     low, high = ordered[:, (m - 1) // 2], ordered[:, m // 2]
@@ -37,7 +38,7 @@ def _middle(V: np.ndarray) -> np.ndarray:
 
 
 def _weighted_middle(values: np.ndarray, weight: np.ndarray) -> float:
-    """The same for a weighted median."""
+    """The middle value of a row by the weights of its entries: of two, the more frequent, then the nearer to 0."""
     distinct, where = np.unique(values, return_inverse=True)
     below = np.cumsum(np.bincount(where, weights=weight, minlength=len(distinct)))
     half = below[-1] / 2

@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from ..errors import Status
 from ..likelihoods import Multinomial
-from ..objective.posterior import FREE_TOLERANCE, NEGLIGIBLE, Point, Posterior
+from ..objective.certificate import FREE_TOLERANCE, NEGLIGIBLE
+from ..objective.posterior import Point, Posterior
 from .solution import History, Solution
 
 # Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.

@@ -1,4 +1,4 @@
-"""What a solver returns, and what it notes on the way."""
+"""The solution that a solver returns, and the history of its iterations."""
 
 from __future__ import annotations
 

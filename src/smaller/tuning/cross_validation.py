@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..models.base import NON_NEGATIVE, Given, without
-from ..models.folds import GivenRows, check_labels_of_samples, check_settings_of_columns, class_folds
+from ..models.folds import CrossValidated, GivenRows, class_folds
 from ..models.multinomial import SparseMultinomialModel
 from ..models.strength_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
 from ..models.targets import split
@@ -24,7 +24,7 @@ from .scored_folds import ScoredFold
 
 
 @dataclass(eq=False, repr=False)
-class SMLRCV(SparseMultinomialModel):
+class SMLRCV(CrossValidated, SparseMultinomialModel):
     """SMLR with the strength of its prior chosen by cross-validation along a warm-started path.
 
     With ``relax=True`` the shrinkage is chosen too, as in the relaxed lasso (Meinshausen 2007): the scores are
@@ -112,6 +112,8 @@ class SMLRCV(SparseMultinomialModel):
     group_factor: Any = None
     relax: bool = False
 
+    _at_one_strength = "SMLR"
+
     _parameter_constraints: ClassVar[dict] = {
         **without(SparseMultinomialModel._parameter_constraints, "solver", "warm_start", "random_state"),
         **CHOICE,
@@ -135,24 +137,6 @@ class SMLRCV(SparseMultinomialModel):
             )
         return np.unique(found)
 
-    def fit(self, X, y, sample_weight=None, offset=None, groups=None):
-        """Fit the model at the strength that cross-validation chooses.
-
-        Parameters
-        ----------
-        X, y, sample_weight, offset
-            As in :meth:`SMLR.fit`.
-        groups : array-like of shape (n_samples,), optional
-            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together. (Groups of
-            columns are a parameter of the model.)
-
-        Returns
-        -------
-        self
-        """
-        check_labels_of_samples(self, groups, y)
-        return self._fit(Given(X, y, sample_weight, offset, groups))
-
     def _check(self, given: Given) -> Sample:
         if is_lazy(given.X):
             raise ValueError(
@@ -162,7 +146,6 @@ class SMLRCV(SparseMultinomialModel):
             )
         self._ridges()
         sample = super()._check(given)
-        check_settings_of_columns(self, sample, "SMLR")
         if self.relax and hasattr(sample.basis, "center_index_"):
             raise ValueError(
                 "relax=True is for columns; relevance vectors of a kernel, fitted without a penalty, overfit. Leave "
@@ -221,7 +204,7 @@ class SMLRCV(SparseMultinomialModel):
         return super()._adopt(problem.with_prior(prior), solution)
 
     def _coefficients(self, problem: Problem, solution: Solution) -> tuple[Any, Any, Solution]:
-        """Those of the L1 fit and of its refit, blended."""
+        """The coefficients of the L1 fit and of its refit, blended."""
         coef, intercept, solution = super()._coefficients(problem, solution)
         refit, share = solution.extra["refit"], solution.extra["share"]
         if refit is None:

@@ -10,8 +10,8 @@ from sklearn.model_selection import check_cv
 
 from ..design import as_design, host
 from ..models.adaptive import LaplaceRegressor, solve_laplace
-from ..models.base import Given, problem_of, without
-from ..models.folds import GivenRows, check_labels_of_samples, check_settings_of_columns
+from ..models.base import problem_of, without
+from ..models.folds import CrossValidated, GivenRows
 from ..models.strength_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..objective.problem import Problem
 from ..objective.sample import Sample
@@ -20,7 +20,7 @@ from ..solvers import Solution
 from .training_path import collected_numbers, laplace_grid, laplace_solutions
 
 
-class LaplaceRegressorCV(LaplaceRegressor):
+class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
     """LaplaceRegressor, the lasso with the noise learned, at the strength that cross-validation chooses.
 
     Every strength is scored by the mean squared error on the rows left out.
@@ -33,7 +33,8 @@ class LaplaceRegressorCV(LaplaceRegressor):
         The smallest strength as a fraction of the largest; by default 1e-2 when there are more columns than samples,
         else 1e-3.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer is that many folds of consecutive rows.
+        As in scikit-learn; an integer is that many folds of consecutive rows. At least two rows must have a positive
+        weight.
     rule : {"min", "1se"}, default="min"
         The least error, or the strongest prior within one standard error of it.
     n_jobs : int, default=None
@@ -67,6 +68,7 @@ class LaplaceRegressorCV(LaplaceRegressor):
     True
     """
 
+    _at_one_strength = "LaplaceRegressor"
     _parameter_constraints: ClassVar[dict] = {
         **without(LaplaceRegressor._parameter_constraints, "lam"),
         **CHOICE,
@@ -111,28 +113,6 @@ class LaplaceRegressorCV(LaplaceRegressor):
         self.l1_share = l1_share
         self.group_factor = group_factor
 
-    def fit(self, X, y, sample_weight=None, offset=None, groups=None):
-        """Fit the model at the strength that cross-validation chooses.
-
-        Parameters
-        ----------
-        X, y, sample_weight, offset
-            As in :meth:`LaplaceRegressor.fit`.
-        groups : array-like of shape (n_samples,), optional
-            Given to the splitter, such as ``cv=GroupKFold()``, which keeps the samples of a group together.
-
-        Returns
-        -------
-        self
-        """
-        check_labels_of_samples(self, groups, y)
-        return self._fit(Given(X, y, sample_weight, offset, groups))
-
-    def _check(self, given: Given) -> Sample:
-        sample = super()._check(given)
-        check_settings_of_columns(self, sample, "LaplaceRegressor")
-        return sample
-
     def _strength(self, sample: Sample, prior: ElasticNet) -> float:
         return 1.0
 
@@ -142,7 +122,7 @@ class LaplaceRegressorCV(LaplaceRegressor):
         grid = laplace_grid(problem, self.lams, self.eps, self.noise == "learn")
         scores = cross_validated_scores(in_folds(_Fold(self, data, grid), splits, self.n_jobs))
         lam = float(grid[choose_strength(scores, self.rule)])
-        at = problem.with_prior(problem.prior.with_strength(lam))
+        at = problem.with_strength(lam)
         chosen = solve_laplace(at, self.noise == "learn", self.solver, self.tol, self.max_iter)
         others = laplace_solutions(problem, grid, self)
         told = {"lam": lam, "lams": grid, "scores": scores, "path": collected_numbers(problem.sample, grid, others)}
@@ -162,7 +142,7 @@ class LaplaceRegressorCV(LaplaceRegressor):
         return [(rows[train], rows[test]) for train, test in check_cv(folds).split(rows[:, None])]
 
     def _adopt(self, problem: Problem, solution: Solution):
-        return super()._adopt(problem.with_prior(problem.prior.with_strength(solution.extra["lam"])), solution)
+        return super()._adopt(problem.with_strength(solution.extra["lam"]), solution)
 
     def _adopt_more(self, problem: Problem, solution: Solution) -> None:
         super()._adopt_more(problem, solution)

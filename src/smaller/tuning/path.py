@@ -1,9 +1,9 @@
-"""The regularisation path of SMLR, and SMLRCV, which chooses the strength on it by cross-validation."""
+"""Regularisation paths: the strengths that they visit, their solutions, and the path of SMLR."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from numbers import Integral
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from scipy import sparse
 
 from ..models.base import problem_of, warn_if_unconverged
 from ..models.multinomial import SMLR
-from ..models.strength_choice import strength_grid
 from ..models.targets import split_sparsely
 from ..objective.problem import Problem
 from ..solvers import Trail, null_point, solve_path, solver_for
@@ -76,7 +75,9 @@ class Path:
             but not at it.
         """
         if not self.lams[-1] <= lam <= self.lams[0]:
-            raise ValueError(f"The path has strengths from {self.lams[-1]:g} to {self.lams[0]:g}; got lam={lam!r}.")
+            raise ValueError(
+                f"lam must be from {self.lams[-1]:g} to {self.lams[0]:g}, the strengths of the path; got {lam!r}."
+            )
         below = int(np.searchsorted(-self.lams, -lam))  # the first point whose strength is at most lam
         above = below if self.lams[below] == lam else below - 1
         share = 0.0 if above == below else (lam - self.lams[below]) / (self.lams[above] - self.lams[below])
@@ -159,9 +160,35 @@ def grid_of(problem: Problem, lams, eps: float | None) -> np.ndarray:
     """Strengths from the data; the null model is fitted only where it is needed."""
     largest, sample = 0.0, problem.sample
     if isinstance(lams, Integral):
-        unit = problem.objective.with_prior(problem.prior.with_strength(1.0))
+        unit = problem.objective.with_strength(1.0)
         largest = unit.largest_strength(null_point(unit))
     return strength_grid(largest, lams, eps, sample.total < sample.design.d)
+
+
+def strength_grid(largest: float, lams, eps: float | None, wide: bool) -> np.ndarray:
+    """Decreasing strengths: those given, or that many from the largest useful one down to a fraction eps of it."""
+    if isinstance(lams, Integral):
+        if lams < 1:
+            raise _no_strengths(lams)
+        fraction = (1e-2 if wide else 1e-3) if eps is None else eps
+        if not (isinstance(fraction, Real) and 0 < float(fraction) < 1):
+            raise ValueError(f"eps must be a fraction between 0 and 1; got {eps!r}.")
+        if largest <= 0:
+            raise ValueError("No column is related to the target at all, so there is no path to follow; check X and y.")
+        return largest * np.geomspace(1.0, fraction, int(lams))
+    try:
+        grid = np.asarray(lams, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _no_strengths(lams) from None
+    if grid.ndim != 1 or not len(grid) or not np.isfinite(grid).all() or (grid < 0).any():
+        raise _no_strengths(lams)
+    return np.sort(grid)[::-1]
+
+
+def _no_strengths(lams) -> ValueError:
+    return ValueError(
+        f"lams must be a number of strengths, or a list of finite strengths that are not negative; got {lams!r}."
+    )
 
 
 def trail_of(problem: Problem, grid: np.ndarray, tol: float, max_iter: int | None) -> Trail:
@@ -172,7 +199,7 @@ def trail_of(problem: Problem, grid: np.ndarray, tol: float, max_iter: int | Non
 
 def collected(problem: Problem, grid: np.ndarray, trail: Trail) -> Path:
     """The solutions at the strengths of the grid as coefficients of the user's columns and classes."""
-    unit, classes = problem.objective.with_prior(problem.prior.with_strength(1.0)), problem.sample.classes
+    unit, classes = problem.objective.with_strength(1.0), problem.sample.classes
     solution, column, coefs, intercepts, gains = split_sparsely(
         trail.counts, trail.places, trail.values, unit, len(classes), grid
     )

@@ -6,7 +6,9 @@ import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
+from .._sklearn import check_n_features
 from ..design import host
 from ..errors import Status, choose
 from ..models.multinomial import SMLR, SparseMultinomialModel
@@ -60,8 +62,10 @@ def refit(model, X, y, support="union", *, sample_weight=None, offset=None) -> S
     choose("support", support, ("union", "class"))
     if not isinstance(model, SparseMultinomialModel):
         raise ValueError(f"refit takes a fitted SMLR, SMLRCV or SBMLR; got {type(model).__name__}.")
+    check_is_fitted(model)
     if hasattr(model, "relevance_vectors_"):
         raise ValueError("refit is for columns; relevance vectors of a kernel, fitted without a penalty, overfit.")
+    check_n_features(model, X, reset=False)
     n, m, kept = X.shape[0] if hasattr(X, "shape") else len(X), len(model.classes_), len(model.support_)
     if kept >= n / m:
         raise ValueError(

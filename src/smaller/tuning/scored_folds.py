@@ -102,7 +102,7 @@ class ScoredFold:
 
         def score(lam: float, solution: Solution) -> float:
             part.lam = lam
-            weighed = problem.objective.with_prior(problem.prior.with_strength(lam))
+            weighed = problem.objective.with_strength(lam)
             part.classes_, part.basis_ = problem.sample.classes, problem.sample.basis
             part.coef_, part.intercept_ = split(solution.weights, weighed, len(part.classes_))
             part.support_ = np.flatnonzero(part.coef_.any(axis=0))

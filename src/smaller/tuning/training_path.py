@@ -6,19 +6,19 @@ from numbers import Integral
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from ..errors import Status
 from ..models.adaptive import LaplaceRegressor, solve_laplace
 from ..models.base import problem_of, warn_if_unconverged
 from ..models.multinomial import SMLR
 from ..models.sbmlr import SBMLR
-from ..models.strength_choice import strength_grid
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..solvers import Solution
 from ..solvers.type1.scaled_lasso import Standardised
 from .cross_validation import SMLRCV
-from .path import Path, path
+from .path import Path, path, strength_grid
 from .relaxed import ridge_of, weights_on_path
 
 PATH_MODELS = (SMLR, SMLRCV, SBMLR, LaplaceRegressor)  # each is a point of a regularisation path
@@ -76,7 +76,7 @@ def laplace_solutions(problem: Problem, grid: np.ndarray, model: LaplaceRegresso
     """The solutions at each strength, up to the first at which the noise collapses."""
     solutions: list[Solution] = []
     for lam in grid:
-        at = problem.with_prior(problem.prior.with_strength(float(lam)))
+        at = problem.with_strength(float(lam))
         solution = solve_laplace(at, model.noise == "learn", model.solver, model.tol, model.max_iter)
         if solution.status is Status.COLLAPSED:
             break
@@ -116,9 +116,10 @@ def training_path(model, X, y, lams=40, *, eps=0.005, tol=1e-4, sample_weight=No
     >>> print(found.n_kept[found.lams == model.lam_], len(model.support_))
     [4] 4
     """
+    check_is_fitted(model)
     lam = strength_of(model)
     if not lam > 0:
-        raise ValueError(f"{type(model).__name__} is no point of a regularisation path; those that are: {ON_PATH}.")
+        raise ValueError(f"{type(model).__name__} is no point of a regularisation path; take one of {ON_PATH}.")
     largest = path_of(model, X, y, 1, tol=tol, sample_weight=sample_weight).lams[0]
     grid = np.geomspace(largest, min(eps * largest, lam / 2), lams) if largest > 0 else np.array([lam])
     return with_model(path_of(model, X, y, grid, tol=tol, sample_weight=sample_weight), model)
@@ -145,7 +146,8 @@ def with_model(found: Path, model) -> Path:
     rows, d = found.intercepts.shape[1], found.weights.shape[1]
     if coef.shape != (rows, d):
         raise ValueError(
-            f"A path of {rows} x {d} weights is not of this model, which has {coef.shape[0]} x {coef.shape[1]}."
+            f"The path has {rows} x {d} weights, but the model has {coef.shape[0]} x {coef.shape[1]}; give "
+            "training_path(model, X, y) with the training samples of this model."
         )
     others = np.flatnonzero(np.abs(found.lams - lam) > 1e-9 * lam)
     order = np.argsort(-np.append(found.lams[others], lam), kind="stable")

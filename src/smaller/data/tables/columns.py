@@ -137,6 +137,15 @@ class Reading(NamedTuple):
     drop_missing_target: bool = False  # whether rows without a target are left out
 
 
+def is_figure(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def is_number(column) -> bool:
     """Whether a column has numbers; booleans count as categories."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype

@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .columns import Reading, is_number, listed
+from .columns import Reading, is_figure, is_number, listed
 from .formulas import as_read, unescaped
 
 PORTION = 5_000  # rows that are in memory at a time beside the array
@@ -67,9 +67,8 @@ def csv(
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.") from None
     except pd.errors.ParserError as error:
-        raise ValueError(
-            f"{path} is not a table: {str(error).removeprefix('Error tokenizing data. ').strip()}."
-        ) from None
+        found = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ").strip()
+        raise ValueError(f"{path} is not a table: {found}.") from None
     except UnicodeError:
         raise ValueError(_about_encoding(path, written.encoding)) from None
 
@@ -173,17 +172,9 @@ def with_text(frame, text: Sequence[str], na: Sequence[str]):
 
 def _is_among(column, na: Sequence[str]):
     if is_number(column):
-        figures = [float(word) for word in na if _is_figure(word)]
+        figures = [float(word) for word in na if is_figure(word)]
         return column.isin(figures)
     return column.astype(str).str.strip().isin(list(na))
-
-
-def _is_figure(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def parquet_batches(path: Path) -> Iterator:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...design import Design
-from ...objective.posterior import FREE_TOLERANCE, NEGLIGIBLE, Posterior
+from ...objective.certificate import FREE_TOLERANCE, NEGLIGIBLE, optimality
+from ...objective.posterior import Posterior
 from ...objective.sample import Sample
 from ...priors import ElasticNet
 from .block_moments import Moments as SummedMoments
@@ -163,7 +164,7 @@ class SummedPosterior(Posterior):
 
     def _point(self, W: np.ndarray, sums: Sums, active: np.ndarray | None) -> SummedPoint:
         G = np.vstack([sums.gradient, sums.tilt]) if self.design.intercept else sums.gradient
-        verdict = self.judge(W, G)
+        verdict = optimality(self, W, G)
         value = sums.loss + verdict.penalty
         gap = self._gap(W, value, sums, verdict.residuals)
         return SummedPoint(W, G + self.l2 * W, verdict.residuals, value, gap, active, sums)

@@ -77,7 +77,7 @@ class _Surrogate:
         self.K = design.gram(objective.s, self.rows) - self.total * np.outer(self.mean, self.mean)
 
     def gradient(self, W: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of the likelihood, in the weights of the centred columns and in the intercepts."""
+        """The gradient of the loss in the weights of the centred columns, and in the intercepts."""
         o = self.objective
         _, U, _ = o.likelihood.fit(F, o.Y, o.s)
         R = o.s[:, None] * U
@@ -135,7 +135,7 @@ class _Sparse(_Surrogate):
     """The Laplace prior, eq. (13): w <- U (U B U + I)^-1 U (B w - g) on the non-zero weights, U^2 = |w| / l1."""
 
     def step(self, W: np.ndarray, F: np.ndarray) -> np.ndarray:
-        """Eq. (13)."""
+        """The step of eq. (13)."""
         G, Gb = self.gradient(W, F)
         feature, klass, w, l1, A = self._system(W)
         U = np.where(l1 > 0, np.sqrt(np.abs(w) / np.where(l1 > 0, l1, 1.0)), 1.0)

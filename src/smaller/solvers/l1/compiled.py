@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ... import _core
 from ...errors import Status
 from ...objective.posterior import Posterior
+from ..collinear import fitted, nearly_collinear
 from ..separation import separates
 from ..solution import Solution, Step, Trail
 
@@ -36,6 +36,9 @@ def minimise(
     The other arguments are those of :func:`smaller.solvers.l1.newton.newton`.
     """
     design = objective.design
+    by_columns = design.stored is not None
+    run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
+    bounded = not objective.free[: design.d].any()  # else classes may be separable, so that there is no maximum
     G = None if F is None else objective.known_gradient(F)
     known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
     W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
@@ -43,9 +46,7 @@ def minimise(
         tol=float(tol), max_iter=int(max_iter), screen=float(screen), exact=bool(exact or tol <= POLISH_BELOW),
         room=max(SMALLEST_WORKING_SET, design.few * objective.k),
     )  # fmt: skip
-    by_columns = design.stored is not None
-    run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    described = objective.samples, _penalty(objective), rule, _core.Point(W=W, F=F, G=G, known=known), lams
+    described = objective.samples, objective.penalties, rule, _core.Point(W=W, F=F, G=G, known=known), lams
     ends, history, places, values = run(*arrays, *described)  # type: ignore[misc]
     objective.remember(F, G)
     status, iterations, *work, rows, counts = ends.T
@@ -59,28 +60,33 @@ def minimise(
         *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
         *(counts, places[:, 0], values[:, 0], rows, history),
     )
-    return found if not objective.free[: design.d].any() else _without_maximum(objective, found)
-
-
-def _penalty(objective: Posterior) -> Any:
-    """L1, ridge and groups as the compiled solver takes them."""
-    leaders, blocks = objective.leaders, objective.blocks
-    groups = None if blocks is None else _core.Groups(
-        start=blocks.starts.astype(np.int64), column=blocks.order.astype(np.int64), of=blocks.labels,
-        tau=blocks.tau, unit=np.ascontiguousarray(blocks.unit, dtype=np.float64),
-    )  # fmt: skip
-    return _core.Penalty(
-        l1=objective.l1, l2=objective.l2 if objective.ridged else None, scale=objective.scale,
-        leads=None if leaders is None else leaders.view(np.uint8), groups=groups,
-    )  # fmt: skip
+    return found if bounded else _exactly(objective, _without_maximum(objective, found), float(tol))
 
 
 def _without_maximum(objective: Posterior, found: Trail) -> Trail:
     """The same trail, with the status SEPARABLE where free columns separate the classes: there is no maximum."""
     gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
+    known: dict[str, float] = {}
     for i, solution in enumerate(found):
         F = solution.scores if solution.scores is not None else objective.scores(solution.weights)
-        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0]):
+        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0], known):
             gaps[i], statuses[i] = np.inf, Status.SEPARABLE
     last = last._replace(gap=float(gaps[-1]), status=statuses[-1])
+    return replace(found, gaps=gaps, statuses=statuses, last=last)
+
+
+def _exactly(objective: Posterior, found: Trail, tol: float) -> Trail:
+    """The same trail with nearly collinear columns without a penalty fitted exactly at its last strength.
+
+    Before it the weights are what they were, with the gap that is left to them.
+    """
+    rows = nearly_collinear(objective)
+    if rows is None:
+        return found
+    gaps, statuses, last = found.gaps.copy(), list(found.statuses), fitted(objective, rows, found.last, tol)
+    for i, solution in enumerate(list(found)[:-1]):
+        better = fitted(objective, rows, solution, tol)
+        gaps[i] = better.gap + max(0.0, 1 - better.objective / solution.objective)
+        statuses[i] = solution.status if gaps[i] <= tol else Status.STALLED
+    gaps[-1], statuses[-1] = last.gap, last.status
     return replace(found, gaps=gaps, statuses=statuses, last=last)

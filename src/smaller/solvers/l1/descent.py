@@ -33,7 +33,7 @@ class DescentSteps:
         """The point after the steps; None where rounding stopped them."""
         # Where the last steps did not even halve the violation, single precision is exhausted.
         self.precise |= point.violation > 0.5 * self.last
-        # A relative gap is seldom above the violation; once some steps were taken their ratio is known.
+        # A relative gap is seldom above the violation; after the first steps the ratio of the two is known.
         known = self.descent is not None and np.isfinite(point.gap)
         aim = 0.5 * self.tol / point.gap * point.violation * self.sharper if known and point.gap > 0 else self.tol
         self.sharper *= 0.3 if known else 1.0
@@ -88,7 +88,7 @@ class Descent:
         return self._outward(x), steps, reached
 
     def _gradient(self, v: Any) -> Any:
-        """Of the loss, in the scaled coordinates; one reading of the design."""
+        """The gradient of the loss in the scaled coordinates; one reading of the design."""
         xp, d = self.objective.xp, self.objective.design.d
         W = v / self.unit
         b = W[d:, :] - xp.matmul(self.mean, W[:d, :])

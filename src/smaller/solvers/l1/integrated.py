@@ -38,12 +38,12 @@ LOST = 1e-290  # the mean curvature of a row below which numbers lose their digi
 LEAST_CURVATURE = 1e-6  # of a row, relative to its residual, in the steps of the paper's algorithm
 # Ends of an L1 fit after which other strengths do no better: rounding, separated classes, too many passes.
 HOPELESS = (Status.STALLED, Status.SEPARABLE, Status.MAX_ITER)
-FARTHEST = 230.0  # of log(lam) in one step: a strength a hundred powers of ten away comes of rounding errors
+FARTHEST = 230.0  # longest step of log(lam): a strength a hundred powers of ten away comes of rounding errors
 JUMP_WIDTH = 1e-6  # interval of log(lam) within which a change of sign counts as a jump
 
 
 class Size(NamedTuple):
-    """Of the weights under the prior: how many are not 0, and their weighted sum."""
+    """How many weights under the prior are not 0, and the weighted sum of their absolute values."""
 
     N: int
     S: float
@@ -67,15 +67,27 @@ def _is_symmetric(objective: Posterior) -> bool:
     return isinstance(objective.likelihood, Multinomial) and not objective.likelihood.reference
 
 
+def represented(objective: Posterior, solution: Solution) -> Solution:
+    """The solution with as few non-zero weights as shifts of a row allow, which change no score."""
+    W, gain = _representative(objective, solution.weights)
+    value, gap = map(float, lowered(solution.objective, solution.gap, gain))
+    return solution._replace(weights=W, objective=value, gap=gap)
+
+
 def representative(objective: Posterior, W: np.ndarray) -> np.ndarray:
     """The weights with as few non-zeros as shifts of a row allow."""
+    return _representative(objective, W)[0]
+
+
+def _representative(objective: Posterior, W: np.ndarray) -> tuple[np.ndarray, float]:
+    """The weights with as few non-zeros as shifts of a row allow, and by how much these lowered the penalty."""
     if not _is_symmetric(objective):
-        return W
+        return W, 0.0
     d, W = objective.design.d, W.copy()
     kept = np.unique(np.flatnonzero(W != 0) // objective.k)  # rows of zeros stay as they are
     kept = kept[objective.ungrouped[kept]]  # and those whose shift the norm of a group fixes
-    W[kept] = canonical(W[kept], objective.l1[kept], objective.l2[kept], int(np.count_nonzero(kept < d)))
-    return W
+    W[kept], gains = canonical(W[kept], objective.l1[kept], objective.l2[kept], int(np.count_nonzero(kept < d)))
+    return W, float(gains.sum())
 
 
 # -- The fixed point
@@ -115,20 +127,17 @@ def fixed_point(
         last = len(visits) + 1 >= max_iter or passes <= FIT_PASSES
         accuracy = tol if last else accuracy
         screen = 2.0 - previous / lam if previous > lam else 1.0
-        problem = objective.with_prior(objective.prior.with_strength(lam))
+        problem = objective.with_strength(lam)
         allowed = passes if last else passes - FIT_PASSES  # FIT_PASSES are reserved for the last fit
-        solution = solve(problem, W, accuracy, allowed if accuracy == tol else min(allowed, FIT_PASSES), screen, scores)
-        passes -= solution.n_iter
-        W, scores = representative(problem, solution.weights), solution.scores  # shifts of a row change no score
-        gain = problem.penalty(solution.weights) - problem.penalty(W)
-        value, gap = map(float, lowered(solution.objective, solution.gap, gain))
-        solution = solution._replace(weights=W, objective=value, gap=gap)
+        allowed = allowed if accuracy == tol else min(allowed, FIT_PASSES)
+        solution = represented(problem, solve(problem, W, accuracy, allowed, screen, scores))
+        W, scores, passes = solution.weights, solution.scores, passes - solution.n_iter
         N, S = size(problem, W)
         change = float(np.log(N) - np.log(S) - np.log(lam)) if N else 0.0
         visits.append(Visit(lam, accuracy, solution, N, change))
         progress.tell(f"L1 fit {len(visits)} at strength {lam:.4g}: {N} weights")
         rests = abs(change) <= settled or search.closed()
-        rough = accuracy > tol and not (N == 0 and gap <= tol)
+        rough = accuracy > tol and not (N == 0 and solution.gap <= tol)
         done = last or (rests and not rough) or abs(change) > FARTHEST
         if done or solution.status in HOPELESS:
             break
@@ -154,7 +163,7 @@ class _Search:
         return self.above - self.below <= JUMP_WIDTH
 
     def narrow(self) -> bool:
-        """Whether it is time to look closely."""
+        """Whether the interval is so narrow that fits must be exact."""
         return self.above - self.below <= 100 * JUMP_WIDTH
 
     def forget(self) -> None:
@@ -203,7 +212,7 @@ def _outcome(objective: Posterior, visits: list[Visit], tol: float, settled: flo
         if jump:
             exact = [visit for visit in reversed(visits) if visit.accuracy == tol and visit.N]
             sides = [next((visit for visit in exact if (visit.change > 0) == up), kept) for up in (True, False)]
-            # The weights of a group leave continuously, and M of two supports cannot be compared: what left is out.
+            # A group shrinks to 0 continuously, and M of two supports cannot be compared: the side without it is kept.
             grouped = objective.blocks is not None
             kept = (
                 sides[1] if grouped else min(sides, key=lambda visit: criterion(objective, visit.lam, visit.solution))
@@ -230,19 +239,19 @@ def steepest(objective: Posterior, W: np.ndarray, tol: float, max_iter: int, lam
     then the steepest of all is let in. Unlike the paper's, the step is that of the regularised loss and is halved until
     that loss falls, and intercepts follow every step. It starts at the L1 optimum of the strength given.
     """
-    W = EXACTLY(objective.with_prior(objective.prior.with_strength(lam)), W, tol, 200).weights
+    W = EXACTLY(objective.with_strength(lam), W, tol, 200).weights
     F, rest = None, tol
     history, status, criteria = History(objective), Status.WANDERING, []
     for _ in range(max_iter + 1):
         W = representative(objective, W)
         N, S = size(objective, W)
         lam = N / S if N else lam
-        problem = objective.with_prior(objective.prior.with_strength(lam))
+        problem = objective.with_strength(lam)
         point = settle(problem, W, tol, F)
         criteria.append(point.value - lam * S + N * float(np.log(S)) if N else np.inf)
         if not N:  # no strength follows from no weights: it is one at which they vanish
             lam = max(lam, objective.largest_strength(point))
-            problem = objective.with_prior(objective.prior.with_strength(lam))
+            problem = objective.with_strength(lam)
             point = settle(problem, point.W, tol, point.F)
             status = Status.STALLED
         if point.gap <= tol or not N:

@@ -37,7 +37,7 @@ class Steps:
         return False
 
     def widened(self, point: Any) -> Any:
-        """The same point with more known of it, where the model was too small for any step; None if it was not."""
+        """The point with the Hessian of more weights, where the model had too few for a step; None if it had enough."""
         return None
 
     def slopes(self, point: Any) -> np.ndarray:

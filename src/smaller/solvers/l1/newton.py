@@ -17,6 +17,7 @@ from ... import _core
 from ...errors import Status
 from ...objective.curvature import centring
 from ...objective.posterior import Posterior
+from ..collinear import untangled
 from ..smooth import LEAST, confirm, is_settled, settle, smooth
 from ..solution import History, Solution
 from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
@@ -57,16 +58,17 @@ def newton(
         Whether small problems are solved to rounding even where tol asks for little.
     """
     if not objective.remote and not objective.sparse:
-        return smooth(objective, W, tol, max_iter)
+        return untangled(objective, smooth(objective, W, tol, max_iter), tol)
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
-    return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
+    solution = _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
+    return untangled(objective, solution, tol)
 
 
 def quasi_newton(
     objective: Any, W: np.ndarray, tol: float, max_iter: int, screen: float = 1.0, F=None, gram: bool | None = None
 ) -> Solution:
-    """The same for rows elsewhere, with the curvature of few rows and the Gram matrix, or its diagonal."""
+    """As :func:`newton` for rows elsewhere, by the curvature of few rows and a Gram matrix or its diagonal."""
     gram = objective.design.d <= GRAM if gram is None else gram
     return _rounds(objective, W, tol, max_iter, QuasiNewton(objective, gram))
 
@@ -74,7 +76,7 @@ def quasi_newton(
 def _rounds(
     objective: Posterior, W: np.ndarray, tol: float, max_iter: int, means: Any, F: Any = None, exact: bool = False
 ) -> Solution:
-    """Steps until the certificate is that of tol, by the means that `means` finds fit for each point."""
+    """Steps until the gap is at most tol; `means` chooses the kind of steps at each point."""
     history, first = History(objective), objective.passes
     point = _first_point(objective, W, F, means, tol)
     if not objective.remote:
@@ -104,7 +106,7 @@ def first_ask(objective: Posterior, W: np.ndarray) -> np.ndarray:
 
 
 def _first_point(objective: Posterior, W: np.ndarray, F: Any, means: Any, tol: float) -> Any:
-    """The point at W; that of the last evaluation where it was at the same weights, under whatever prior."""
+    """The point at W, without an evaluation where the last one was at the same weights under any prior."""
     if F is not None and not objective.remote:
         return settle(objective, W, tol, F)
     point = objective.known(W) or objective.evaluate(objective.centred(W), means.asks(W, None))
@@ -181,7 +183,7 @@ class NewtonSteps(Steps):
         return self.objective.together(must)
 
     def widened(self, point: Any) -> Any:
-        """The same point with the Hessian of the weights that press to move, where these were not foreseen."""
+        """The point with the Hessian of the weights that violate their conditions, where these were not foreseen."""
         if point.active is None:
             return None
         wanted = self.asks(point.W, point)
@@ -195,7 +197,7 @@ class NewtonSteps(Steps):
         at, target = (feature, klass), point.W.copy()
         H, g = o.curvature_at(point, active), self.slopes(point)[at]
         H.flat[:: len(H) + 1] += LEAST * o.largest_curvature(feature)
-        # In the weights of centred columns the model is well conditioned; rows elsewhere are evaluated so.
+        # In the weights of centred columns the model is well conditioned; rows elsewhere have centred columns already.
         T = centring(active, o.moments.mean) if o.design.intercept and not o.remote else None
         H, g = (H, g) if T is None else ((T.T @ (T.T @ H).T).T, T.T @ g)
         w = point.W[at]

@@ -79,7 +79,7 @@ class ProximalGradient:
         return State(x, y, G, state.y, after, L), violation
 
     def _at_least_seen(self, state: State, G: Any) -> Any:
-        """The curvature between the last two gradients, where it exceeds what was thought the largest."""
+        """The curvature between the last two gradients, where it exceeds the largest curvature so far."""
         xp = self.xp
         change = state.y - state.at
         square = xp.sum(change * change)
@@ -132,7 +132,7 @@ class Shrinking:
         return x * self._factors(x, t)[:, None] if self.parts else x
 
     def _factors(self, x: Any, t: Any) -> Any:
-        """What is left of each row."""
+        """The factor by which the norm of its group shrinks each row."""
         xp = self.xp
         squares, factors = xp.sum(x * x, axis=1), []
         for rows, shape, tau in self.parts:

@@ -34,7 +34,7 @@ def quadratic_minimum(
 
 
 def _block_minimum(H, g, w, l1, scale, target, groups: RowGroups) -> np.ndarray:
-    """The same in the units of the norms; a weight in no group is a block without a norm."""
+    """The minimum with norms, found in the units of the norms; a weight in no group is a block without a norm."""
     unit, alone = np.where(groups.labels >= 0, groups.unit, 1.0), np.flatnonzero(groups.labels < 0)
     start = np.append(groups.starts, groups.starts[-1] + 1 + np.arange(len(alone)))
     member, tau = np.append(groups.order, alone), np.append(groups.tau, np.zeros(len(alone)))

@@ -52,7 +52,7 @@ class QuasiNewton(Steps):
         return True
 
     def proposal(self, point: SummedPoint) -> np.ndarray:
-        """Where the model is least, of the rows of weights that are not zero or press to leave it."""
+        """The minimum of the model over the rows of weights that are not zero, or whose gradient is nearly l1."""
         o: Any = self.objective
         pressing = (point.W != 0) | ~o.kinked | (o.pressing(point.G) >= PRESSING)
         rows = np.flatnonzero(o.together(pressing).any(axis=1))
@@ -96,7 +96,7 @@ class QuasiNewton(Steps):
         return (lambda D: tau * plain(D)), tau
 
     def _correction(self, base: Callable[[np.ndarray], np.ndarray], rows: np.ndarray) -> Callable:
-        """What B0 has too much, as a function."""
+        """The part of B0 that the pairs of steps and gradients take away, as a function."""
         pairs = [(S[rows], Y[rows]) for S, Y in zip(self.steps, self.changes, strict=True)]
         pairs = [(S, Y) for S, Y in pairs if (S * Y).sum() > 1e-10 * np.linalg.norm(S) * np.linalg.norm(Y)]
         if not pairs:

@@ -105,16 +105,18 @@ def newton_from(
 
 def is_far(objective: Posterior) -> bool:
     """Whether offsets make rows certain of their class."""
-    return isinstance(objective.likelihood, Multinomial) and objective.farthest() > FAR
+    certain = objective.offset is not None and isinstance(objective.likelihood, Multinomial)
+    return certain and objective.farthest() > FAR
 
 
 def _approached(
     objective: Posterior, solve: Callable[[Posterior, np.ndarray, float], tuple[np.ndarray, bool]]
 ) -> np.ndarray:
     """The weights at the end of that way; `solve` has those of one problem on it, and whether it is too long."""
-    W, far = objective.start(), objective.farthest()
+    W = objective.start()
     if not is_far(objective):
         return W
+    far = objective.farthest()
     divisor = far / NEAR
     while divisor > 1.0:
         V, too_long = solve(objective.tempered(divisor), W / divisor, min(ROUGHLY, NATS * divisor / far))

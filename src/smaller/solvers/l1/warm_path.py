@@ -25,7 +25,7 @@ def null_point(objective: Any) -> Any:
         return objective.evaluate(objective.centred(start), first_ask(objective, start))
     # A prior so strong that only the free weights move; the sums over the rows do not depend on the prior.
     strong = 1e3 * float(objective.moments.mass.max(initial=1.0))
-    newton(objective.with_prior(objective.prior.with_strength(strong)), start, 1e-10, 50)
+    newton(objective.with_strength(strong), start, 1e-10, 50)
     point = objective.again(objective.reached[1])
     return point._replace(W=objective.uncentred(point.W))
 
@@ -40,8 +40,8 @@ def solve_path(
 ) -> Trail:
     """Solutions at each strength in the order given, screened by the sequential strong rule when they decrease."""
     if W is None:
-        W = begin(objective.with_prior(objective.prior.with_strength(float(lams[0]))))
-    unit = objective.with_prior(objective.prior.with_strength(1.0))
+        W = begin(objective.with_strength(float(lams[0])))
+    unit = objective.with_strength(1.0)
     sparse = np.min(lams, initial=1.0) > 0 and unit.sparse
     if _core.COMPILED and solve is newton and unit.design.in_memory and sparse and not is_far(unit):
         return minimise(unit, W, tol, max_iter, lams=np.ascontiguousarray(lams, dtype=np.float64))
@@ -55,6 +55,6 @@ def _one_by_one(
     previous = F = None
     for lam in lams:
         screen = 2.0 - previous / lam if previous is not None and lam > 0 and previous > lam else 1.0
-        solution = solve(objective.with_prior(objective.prior.with_strength(lam)), W, tol, max_iter, screen, F)
+        solution = solve(objective.with_strength(lam), W, tol, max_iter, screen, F)
         W, F, previous = solution.weights, solution.scores, lam
         yield solution

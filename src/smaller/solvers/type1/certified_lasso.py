@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import qr
 
-from ...design import as_design
 from ...errors import Status
 from ...likelihoods import Gaussian
 from ...objective.posterior import Posterior
@@ -33,7 +32,7 @@ def certified_lasso(objective: TypeOne, tol: float, max_iter: int, notes: Notes)
     problem. For one target, on the right support with the right signs, either has a closed form, which is tried each
     time.
     """
-    point, n_iter, idle = objective.at(np.zeros((objective.Phi.shape[1], objective.k))), 1, 0
+    point, n_iter, idle = objective.at(np.zeros((len(objective.columns.rows), objective.k))), 1, 0
     lasso = _one_target(objective) if objective.lasso else _several_targets(objective)
     trail: list[tuple[float, float]] = []  # logarithms of lam, of the last lassos and of their residuals
     notes.add(point)
@@ -72,7 +71,7 @@ def _ahead(trail: list[tuple[float, float]], plain: float) -> float:
 
 def _one_target(objective: TypeOne) -> Callable:
     """The lasso with |y - Phi x|^2 / 2 + sigma sum |x_j|, from some weights: new ones, and the steps taken."""
-    design = as_design(np.asfortranarray(objective.Phi))
+    design = objective.columns.design()
 
     def lasso(X: np.ndarray, sigma: float, steps: int) -> tuple[np.ndarray, int]:
         found = newton(Posterior(design, objective.T, Gaussian(sigma), Laplace(1.0)), X, INNER, steps)
@@ -83,10 +82,11 @@ def _one_target(objective: TypeOne) -> Callable:
 
 def _several_targets(objective: TypeOne) -> Callable:
     """The same with rows of weights: sigma sqrt(k) sum |x_j|."""
-    ones = np.sqrt(objective.k) * np.ones(objective.Phi.shape[1])
+    every = np.arange(len(objective.columns.rows))
+    Phi, ones = objective.columns.take(every), np.sqrt(objective.k) * np.ones(len(every))
 
     def lasso(X: np.ndarray, sigma: float, steps: int) -> tuple[np.ndarray, int]:
-        return RowLasso(objective.Phi, objective.T, sigma * ones).solve(X, FINEST, steps)
+        return RowLasso(Phi, objective.T, sigma * ones).solve(X, FINEST, steps)
 
     return lasso
 
@@ -95,7 +95,7 @@ def _closed_form(objective: TypeOne, X: np.ndarray) -> list[Point]:
     """The best weights on the support of these with their signs, without columns that would change sign, if any."""
     rows = np.flatnonzero(X)
     for _ in range(ATTEMPTS):
-        rows = rows[_independent(objective.Phi[:, rows] * np.abs(X[rows, 0]))]
+        rows = rows[_independent(objective.columns.take(rows) * np.abs(X[rows, 0]))]
         if not len(rows):
             break
         found, dual = _solved_on(objective, rows, np.sign(X[rows]))
@@ -128,11 +128,11 @@ def _solved_on(objective: TypeOne, rows: np.ndarray, signs: np.ndarray) -> tuple
     With G the columns' products, x = G^-1 (Phi^T y - sigma S), sigma = lam / 2. Where lam is learned, sigma = |u| /
     sqrt(n), u = r + sigma v, r what least squares leaves and v = Phi G^-1 S, so that sigma^2 (n - |v|^2) = |r|^2.
     """
-    G, C = objective.problem.products(rows)
+    G, C = objective.columns.products(rows)
     least, tilt = np.split(solve(G, np.hstack([C, signs])), 2, axis=1)
     if objective.lam is not None:
         return least - objective.lam / 2 * tilt, None
-    Phi = objective.Phi[:, rows]
+    Phi = objective.columns.take(rows)
     r, v = objective.T - Phi @ least, Phi @ tilt
     square, left = float((r * r).sum()), objective.n - float((v * v).sum())
     if left <= 0:

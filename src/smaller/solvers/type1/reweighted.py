@@ -138,7 +138,7 @@ class _Run:
 
     @property
     def targets(self) -> np.ndarray:
-        """What the centred columns are to reproduce, (n, 1), as all products here weighted by the roots of s."""
+        """The targets of the centred columns, (n, 1), weighted by the roots of s as all products here are."""
         return (self.root * self.target)[:, None]
 
     def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -178,7 +178,7 @@ class _Run:
         return self.gram
 
     def curvature(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Of the loss, in units of U and on centred columns (so that the intercept is eliminated); centre and total."""
+        """The Hessian of the loss in units of U, on centred columns (without the intercept); their centre and total."""
         o, p = self.objective, self.point
         U = np.sqrt(p.gamma)
         if o.gaussian:

@@ -80,7 +80,7 @@ def type_one(evidence: Evidence, prior: Any, lam: float | None, tol: float, max_
     extra = {**final.extra, "unit": unit, "lambda": found, "convex": objective.laplace}
     # The weights are those that the objective was judged at; the normal posterior's mean is them up to rounding only.
     kept = np.flatnonzero(point.size)
-    weights = in_data_units(scaled, objective.problem.rows[kept], point.X[kept])
+    weights = in_data_units(scaled, objective.columns.rows[kept], point.X[kept])
     return final._replace(
         weights=weights * unit, objective=last.objective, violation=point.violation, gap=point.gap, status=status,
         n_iter=n_iter, extra=extra,
@@ -125,7 +125,7 @@ def _surrogate(evidence: Evidence, objective: TypeOne, point: Point) -> Fit:
     freedom): the columns kept for a lasso of one target, else sum_j gamma_j z_j.
     """
     kept = np.flatnonzero(point.size)
-    rows, k = objective.problem.rows[kept], objective.k
+    rows, k = objective.columns.rows[kept], objective.k
     ratio = 1 / (point.lam * objective.prior.slope(point.size[kept] ** 2))  # gamma / lam
     products = evidence.products(evidence.take(rows))
     used = len(rows) if objective.lasso else float(evidence.fit(rows, 1 / ratio, 1.0, *products).determined.sum())

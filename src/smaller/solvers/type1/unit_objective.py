@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...design import OperatorDesign
 from ...objective.evidence import Evidence
 from ...priors import is_laplace
 from ..solution import Step
 from ..type2.sequential import FLOOR
-from ..type2.unit_problem import ZERO, UnitProblem
-from .reweighting import ridge
+from ..type2.unit_problem import ZERO
+from .unit_columns import FormedColumns, OperatorColumns, UnitColumns
 
 EXACT = 1e-16  # mean square of the residual, relative to that of the targets, below which a lasso interpolates
 ROUNDING = 1e-28  # mean square below which a residual is nothing but rounding
@@ -32,7 +33,7 @@ WINDOW = 100  # ridge regressions without gain after which nothing more is expec
 
 
 class Point(NamedTuple):
-    """What is known at some weights."""
+    """The objective at some weights, with its certificate."""
 
     X: np.ndarray  # weights of unit columns, (d, k)
     U: np.ndarray  # residual, (n, k)
@@ -46,7 +47,7 @@ class Point(NamedTuple):
 
     @property
     def missed(self) -> float:
-        """What must fall below tol: the gap where there is one."""
+        """The number that must fall below tol: the gap where there is one, else the violation."""
         return self.violation if np.isnan(self.gap) else self.gap
 
 
@@ -64,14 +65,15 @@ class TypeOne:
     """
 
     def __init__(self, evidence: Evidence, prior: Any, lam: float | None):
-        self.problem = UnitProblem(evidence, prior)
-        self.Phi, self.T, self.k = self.problem.Phi, self.problem.T, evidence.k
+        by_products = isinstance(evidence.columns.design, OperatorDesign)
+        self.columns: UnitColumns = OperatorColumns(evidence) if by_products else FormedColumns(evidence, prior)
+        self.T, self.k = self.columns.targets, evidence.k
         self.prior, self.lam, self.n = prior, lam, degrees(evidence)
         self.laplace = is_laplace(prior)
         self.lasso = self.laplace and self.k == 1
         self.floor = EXACT if self.lasso else FLOOR  # of the residual's mean square
         # The largest weight that a column alone would have: a measure that does not shrink with the weights.
-        self.largest = float(self._norms(self.Phi.T @ self.T).max(initial=0.0))
+        self.largest = float(self._norms(self.columns.pull_all(self.T)).max(initial=0.0))
         self.least = ZERO * self.largest  # weights at or below this count as 0
 
     def _norms(self, X: np.ndarray) -> np.ndarray:
@@ -92,7 +94,7 @@ class TypeOne:
         return lam * self.least * float(self.slope(np.zeros(1))[0]) * (1 + 1e-12)
 
     def mean_square(self, U: np.ndarray) -> float:
-        """Of a residual."""
+        """The mean square of a residual."""
         return float((U * U).sum()) / (self.k * self.n)
 
     def interpolates(self, point: Point) -> bool:
@@ -102,8 +104,8 @@ class TypeOne:
     def at(self, X: np.ndarray, dual: np.ndarray | None = None) -> Point:
         """All that is known at X, from a fresh residual; `dual` is a further point at which a gap may be read."""
         rows = np.flatnonzero(X.any(axis=1))
-        U = self.T - (self.Phi[:, rows] @ X[rows] if 4 * len(rows) < len(X) else self.Phi @ X)
-        P = self.Phi.T @ U
+        U = self.T - self.columns.push(X)
+        P = self.columns.pull_all(U)
         size, pull, square = self._norms(X), self._norms(P), self.mean_square(U)
         lam = float(1 / self.prior.slope(np.array([max(square, self.floor)]))[0]) if self.lam is None else self.lam
         residuals = np.maximum(pull - self.barrier(lam), 0.0)
@@ -132,7 +134,7 @@ class TypeOne:
         factor = 1 / self.lam if self.lam is not None else b * np.sqrt(self.n) / length if length > 0 else 0.0
         points = [(factor * U, factor * P)]
         if dual is not None:
-            points.append((dual, self.Phi.T @ dual))
+            points.append((dual, self.columns.pull_all(dual)))
         found = [(self._dual(D, pulled, b), pulled) for D, pulled in points]
         best, pulled = max(found, key=lambda pair: pair[0])
         size = np.sqrt((X * X).sum(axis=1))
@@ -153,36 +155,15 @@ class TypeOne:
             return rho * float((self.T * D).sum())
         return rho * float((self.T * D).sum()) - 0.5 * self.lam * (rho * length) ** 2
 
-    @property
-    def targets(self) -> np.ndarray:
-        """y, (n, k)."""
-        return self.T
-
-    def products(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Phi^T Phi and Phi^T y of some columns."""
-        return self.problem.products(rows)
-
-    def outer(self, rows: np.ndarray, gamma: np.ndarray) -> np.ndarray:
-        """Phi Gamma Phi^T of some columns."""
-        Phi = self._columns(rows)
-        return (Phi * gamma) @ Phi.T
-
-    def pull(self, rows: np.ndarray, V: np.ndarray) -> np.ndarray:
-        """Phi^T V of some columns."""
-        return self._columns(rows).T @ V
-
-    def _columns(self, rows: np.ndarray) -> np.ndarray:
-        return self.Phi[:, rows] if len(rows) < self.Phi.shape[1] else self.Phi
-
     def ridge(self, rows: np.ndarray, gamma: np.ndarray, lam: float) -> np.ndarray:
         """The ridge regression with these variances; 0 outside rows, (d, k)."""
-        X = np.zeros((self.Phi.shape[1], self.k))
-        X[rows] = ridge(self, rows, gamma, lam)
+        X = np.zeros((len(self.columns.rows), self.k))
+        X[rows] = self.columns.ridge(rows, gamma, lam)
         return X
 
     def start(self) -> np.ndarray:
         """A ridge regression: equal variances that together explain the targets, and a tenth of these as noise."""
-        d = self.Phi.shape[1]
+        d = len(self.columns.rows)
         z = np.full(d, self.n / max(1.0, min(d, self.n)))
         return self.ridge(np.arange(d), 1 / self.prior.slope(z), 0.1 if self.lam is None else self.lam)
 

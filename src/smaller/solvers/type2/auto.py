@@ -66,12 +66,13 @@ def _starts(problem: GroupedEvidence, noise: float) -> Iterator[GroupFit]:
         return
     yield first
     yield strongest(problem, noise, rule=mackay_rule)
-    yield strongest(problem, noise, 2 * STEPS_OF_RULES, annealed=True)
     if single:
+        yield strongest(problem, noise, 2 * STEPS_OF_RULES, annealed=True)
         yield after_lassos(first, AFTER)
         yield after_lassos(nothing, FROM_NOTHING)
     else:
-        yield strongest(problem, noise, 2 * STEPS_OF_RULES, ridge_rule)
+        yield strongest(problem, noise, 2 * STEPS_OF_RULES)
+        yield strongest(problem, noise, 2 * STEPS_OF_RULES, ridge_rule, annealed=True)
 
 
 def newton_and_check(fit: GroupFit, tol: float, max_iter: int, began: float) -> tuple[GroupFit, list[Step]]:

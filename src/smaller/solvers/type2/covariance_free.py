@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import solve_triangular
 
 from ...objective.evidence import cholesky
 from .grouped import GroupedEvidence, GroupFit
@@ -87,7 +87,7 @@ def strongest(
 
 
 class Exact:
-    """Means and z of all groups by the inverse of the targets' covariance, (n, n)."""
+    """Means and z of all groups by a factor of the targets' covariance, (n, n)."""
 
     def __init__(self, problem: GroupedEvidence):
         self.problem = problem
@@ -98,11 +98,13 @@ class Exact:
         """At these variances of the groups."""
         problem = self.problem
         each = np.repeat(gamma, problem.size)
-        S = (self.Phi * each) @ self.Phi.T
+        B = self.Phi * np.sqrt(each)
+        S = B @ B.T  # of one array with itself NumPy computes one half only
         S.flat[:: len(S) + 1] += noise
-        solved = cho_solve((cholesky(S), True), np.hstack([self.Y, self.Phi]))
-        mean = each[:, None] * (self.Phi.T @ solved[:, : problem.k])
-        z = np.einsum("ij,ij->j", self.Phi, solved[:, problem.k :])
+        L = cholesky(S)
+        white, V = (solve_triangular(L, values, lower=True, check_finite=False) for values in (self.Y, self.Phi))
+        mean = each[:, None] * (V.T @ white)
+        z = np.einsum("ij,ij->j", V, V)
         return Moments(problem.totals((mean**2).mean(axis=1)), problem.totals(z))
 
 

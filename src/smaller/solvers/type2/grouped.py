@@ -185,7 +185,9 @@ def _derivatives(fit: GroupFit) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
         hessian = np.add.reduceat(np.add.reduceat(hessian, begin, axis=0), begin, axis=1)
     hessian *= np.outer(gamma, gamma)
     hessian.flat[:: len(gamma) + 1] += np.where(strong, slope, 0.0)
-    return slope, hessian, gamma * (q2 + k * z), strong
+    bound = gamma * (q2 + k * z)
+    # A variance that is all but 0 has no curvature; with none at all no multiple would make the Hessian positive.
+    return slope, hessian, np.maximum(bound, np.finfo(float).eps * bound.max(initial=0.0)), strong
 
 
 def _solved(H: np.ndarray, bound: np.ndarray, slope: np.ndarray, shift: float) -> tuple[np.ndarray, float]:
