@@ -26,7 +26,7 @@ AT_ONCE = 8  # columns whose products are taken together, so that no copy of all
 CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
 SAFE = 1e7  # trace of B^T B / noise up to which the log determinant of products of columns has nine digits
 IN_BLOCK = 128  # products of all columns that are formed at a time where they are many
-BLOCK = 1024  # columns that are formed at a time
+BLOCK = 1 << 22  # numbers in the columns that are formed at a time
 AT_HAND = 2**24  # products of all columns with the model's that are kept at once
 DOUBTFUL = 1e-4  # a sparsity left with this fraction after a subtraction is computed again without subtraction
 
@@ -250,8 +250,9 @@ class Evidence:
         residual, exact = self.root * self.Z - Phi @ fit.mean, self._weighing(fit, Phi)
         low = exact is not None or z < DOUBTFUL * self.columns.square / fit.noise
         doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & low)
-        for first in range(0, len(doubtful), BLOCK):
-            rows = doubtful[first : first + BLOCK]
+        count = max(1, BLOCK // len(Phi))
+        for first in range(0, len(doubtful), count):
+            rows = doubtful[first : first + count]
             columns = self.take(rows)
             if exact is None:
                 M = fit.covariance @ (Phi.T @ columns) / fit.noise
