@@ -257,3 +257,28 @@ def test_the_objective_is_that_of_weights_whose_common_shift_was_taken_out():
     solution = history.solution(free.at(W), 1e-6, 1)
     assert abs(solution.weights[0].sum()) <= 1.0
     assert solution.objective == pytest.approx(free.value(solution.weights), rel=1e-12)
+
+
+def test_columns_without_a_penalty_that_are_nearly_collinear_are_fitted_to_the_end():
+    """A multiple in single precision differs by rounding: Newton's matrix does not know the direction, QR does."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((70, 4)).astype(np.float32)
+    X = np.column_stack([A, A[:, :2] * np.float32(3.1), rng.standard_normal((70, 2)).astype(np.float32)])
+    y, factor = rng.integers(0, 3, 70), np.repeat([0.0, 1.0], [6, 2])
+    model = SMLR(5.0, penalty_factor=factor, parametrization="reference").fit(X, y)
+    assert model.status_ == "converged"
+    whole = np.column_stack([X, np.ones(70)]).astype(np.float64)
+    Q, left = np.linalg.qr(whole[:, [*range(6), 8]])[0], np.eye(3)[y] - model.predict_proba(X)
+    assert np.abs(Q.T @ left).max() < 1e-6  # the optimum, whatever the basis of these columns: 0.1 and more before
+
+
+@pytest.mark.parametrize("size", [300.0, 700.0, 708.0, 740.0, 1e6])
+def test_intercepts_of_rows_that_are_certain_of_a_wrong_class_take_a_step_that_is_a_number(size):
+    """Curvatures of 1e-308 overflow where a gradient is divided by them."""
+    Y, n = np.eye(3)[[0, 1, 2, 0]], 4
+    offset = size * np.eye(3)[[1, 2, 0, 1]]
+    design = as_design(np.arange(8.0).reshape(n, 2), intercept=True)
+    objective = Posterior(design, Y, Multinomial(False), Laplace(1.0), None, offset)
+    point = objective.evaluate(np.zeros((3, 3)))
+    assert np.isfinite(point.value)
+    assert point.value <= objective.value(np.zeros((3, 3)))

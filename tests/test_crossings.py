@@ -22,9 +22,9 @@ def crossings(left_out):
     """Parts of the covering array of each model, without the open rows or with only these; the seeds are fixed."""
     for table in TABLES:
         rows = covering_rows(table.factors, lambda row, table=table: not table.refused(row))
-        rows = [(seed, row) for seed, row in enumerate(rows) if (str(seed) in OPEN.get(table.model, {})) == left_out]
+        rows = [(seed, row) for seed, row in enumerate(rows) if (str(seed) in OPEN.get(table.name, {})) == left_out]
         for first in range(0, len(rows), AT_ONCE):
-            yield pytest.param(table, rows[first : first + AT_ONCE], id=f"{table.model}-{first}")
+            yield pytest.param(table, rows[first : first + AT_ONCE], id=f"{table.name}-{first}")
 
 
 def found_in(table, rows):

@@ -163,3 +163,48 @@ def test_nothing_of_which_95_in_100_are_numbers_becomes_categories_in_silence():
         else:
             with pytest.raises(ValueError, match="--numeric 'dose'"):
                 read_table("new.csv", target="y", impute=True)
+
+
+ROW = np.arange(60)
+TROUBLE = {
+    "a unit": ([f"{50 + i % 40} kg" for i in ROW], "problem", "numbers with the unit 'kg', such as '50 kg'"),
+    "per cent": ([f"{i % 9} %" for i in ROW], "problem", "numbers with the unit '%'"),
+    "money": ([f"$ {i % 9}.50" for i in ROW], "problem", "numbers with the unit '$'"),
+    "stages": ([f"{1 + i % 3}{'abc'[i % 2]}" for i in ROW], "categories", "text, taken as categories"),
+    "two spellings": (["Rome", "Oslo", "oslo "] * 20, "categories", "'Oslo' and 'oslo ' differ only in case"),
+    "no value": ([""] * 60, "left out", "no row has a value"),
+    "only question marks": (["?"] * 60, "left out", "no row has a value"),
+    "minus signs": ([f"\N{MINUS SIGN}{i % 7}.5" for i in ROW], "numbers", "numbers"),
+    "compact dates": ([20230101 + 100 * (i % 12) + i % 28 for i in ROW], "numbers", "write them as 2024-01-31"),
+    "below a limit": (["<0.5" if i % 9 == 0 else f"{i}.25" for i in ROW], "problem", "numbers but for '<0.5'"),
+}
+
+
+@pytest.mark.parametrize("trouble", TROUBLE)
+def test_a_column_that_could_be_misread_is_read_right_or_refused_with_the_remedy(trouble):
+    values, read_as, said = TROUBLE[trouble]
+    pd.DataFrame({"size": ROW / 7, "odd": values, "y": np.where(ROW % 2, "a", "b")}).to_csv("trouble.csv", index=False)
+    _, column, _ = describe_table("trouble.csv", target="y")
+    assert column.read_as == read_as
+    assert said in column.remark
+    if read_as == "problem":
+        with pytest.raises(ValueError, match="Column 'odd' has numbers"):
+            read_table("trouble.csv", target="y")
+        kept = read_table("trouble.csv", target="y", ignore=["odd"]).columns
+        assert kept.inputs == ["size"]
+
+
+def test_labels_that_differ_only_in_spelling_need_a_word_from_the_user():
+    pd.DataFrame({"size": ROW / 7, "y": ["well", "sick", "well "] * 20}).to_csv("labels.csv", index=False)
+    with pytest.raises(ValueError, match="differ only in case or in spaces at their ends, such as 'well' and 'well '"):
+        read_table("labels.csv", target="y")
+    assert len(set(read_table("labels.csv", target="y", categorical=["y"]).y)) == 3
+
+
+def test_a_table_with_a_line_above_its_names_or_a_ragged_line_says_so():
+    Path("title.csv").write_text("Exported by a program\n\nsize,y\n1,a\n2,b\n")
+    with pytest.raises(ValueError, match="Its first line must have the names of the columns"):
+        read_table("title.csv", target="y")
+    Path("ragged.csv").write_text("size,y\n1,a\n2,b,3\n")
+    with pytest.raises(ValueError, match=r"ragged.csv is not a table: Expected 2 fields in line 3, saw 3\."):
+        read_table("ragged.csv", target="y")

@@ -30,7 +30,7 @@ def main():
     parser.add_argument("--models", nargs="*", default=None)
     parser.add_argument("--seed", type=int, default=None)
     options = parser.parse_args()
-    tables = [t for t in TABLES if options.models is None or t.model in options.models]
+    tables = [t for t in TABLES if options.models is None or {t.model, t.name} & set(options.models)]
     seed = int(np.random.SeedSequence(options.seed).generate_state(1)[0])
     print(f"seed {seed}", flush=True)
     rng, end = np.random.default_rng(seed), time.monotonic() + 60 * options.minutes
@@ -46,7 +46,7 @@ def main():
         took = time.process_time() - began
         false = [told for told in complaints if not told.startswith("TimeoutError")]
         for counter, counts in ((tried, True), (found, bool(false)), (slow, took > SLOW)):
-            counter[table.model] += counts
+            counter[table.name] += counts
         if false or took > SLOW:
             told = [*false, f"{took:.0f} s"]
             print(json.dumps({"model": table.model, "seed": each, "row": row, "complaints": told}), flush=True)

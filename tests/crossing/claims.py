@@ -7,6 +7,7 @@ about false claims.
 import warnings
 
 import numpy as np
+from scipy.sparse.linalg import aslinearoperator
 from scipy.special import log_ndtr
 
 from smaller.errors import OutsideWarning
@@ -23,7 +24,8 @@ from .weight_tables import debiased
 
 def _dense(values):
     values = at_home(values)
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+    values = np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+    return values if np.iscomplexobj(values) else values.astype(np.float64)
 
 
 def _columns(row, data, s, basis):
@@ -45,6 +47,8 @@ def _agreeing(Phi, X, s, row, centre=0.0):
 def _kept_rows(data):
     """The user's rows of positive weight, of the same precision and in the same place; of a table, its array."""
     X = data.X.to_numpy() if hasattr(data.X, "to_numpy") else data.X
+    if hasattr(X, "rmatvec"):
+        return aslinearoperator(data.plain)
     if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
         xp = X.__array_namespace__()
         return xp.take(X, xp.asarray(data.kept, device=X.device), axis=0)
@@ -257,13 +261,22 @@ def evidence(model, row, data, given):
         told.append(f"coef_ is not the posterior mean: {missed:.3g} nats off")
     # A noise at its floor is not free; there the fit interpolates.
     free = row["noise"] == "learn" and model.status_ != "interpolates" and not _held_out(row, Phi, y, data.s)
-    low, high = judges.evidence_violation(*known, gamma, noise, intercept, free)
+    labels = given.get("groups")
+    low, high = judges.evidence_violation(*known, gamma, noise, intercept, free, labels)
     if model.status_ == "interpolates":
-        high = max(high, judges.evidence_violation(*known, gamma, noise, intercept, True)[1])
+        high = max(high, judges.evidence_violation(*known, gamma, noise, intercept, True, labels)[1])
+    if labels is not None:
+        told += [f"variances of group {g} differ" for g in np.unique(labels) if _differ(gamma[labels == g])]
     told += judges.compare_between("violation_", model.violation_, low, high)
     if model.status_ == "converged" and not model.violation_ <= model.tol:
         told.append(f"status converged with a violation of {model.violation_:.3g} above tol={model.tol:.3g}")
     return told + finite(model, row, data, given)
+
+
+def _differ(gamma):
+    """Whether variances of a group's columns differ; constant columns have none."""
+    kept = gamma[gamma > 0]
+    return len(kept) > 0 and np.ptp(kept) > 1e-12 * kept.max()
 
 
 def _held_out(row, Phi, y, s):
@@ -272,8 +285,10 @@ def _held_out(row, Phi, y, s):
         return False
     n, intercept = s.sum(), row["fit_intercept"]
     center = s @ Phi / n if intercept else 0.0
-    spread = s @ (Phi - center) ** 2
-    columns, total = np.count_nonzero(spread > 1e-24 * (s @ Phi**2)), n - intercept
+    spread = s @ np.abs(Phi - center) ** 2
+    columns, total = np.count_nonzero(spread > 1e-24 * (s @ np.abs(Phi) ** 2)), n - intercept
+    if row.get("complex"):
+        columns, total = 2 * columns, 2 * total
     varies = np.ptp(y[s > 0], axis=0).any() if intercept else y.any()
     return total >= 4 and varies and 2 * columns > total
 

@@ -60,7 +60,7 @@ class GroupedSoftmax(Softmax):
 
     def rounding(self, W, b):
         """As in `Softmax`, by groups: E is the length of the errors of the gradient in a group."""
-        E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
+        E = self.gradient_rounding(W, b, self._centre())
         G, single = self.centred_slope(self.residual(self.scores(W, b))), self._single()
         sparse, ridged = single & (self.l1 > 0) & (self.l2 == 0), single & (self.l2 > 0)
         worst, ridge = (E[sparse] / self.l1[sparse]).max(initial=0.0), 0.0
@@ -92,6 +92,8 @@ class GroupedSoftmax(Softmax):
         for _ in range(steps):
             R = self.residual(self.scores(W, b))
             active = (W != 0) | self.free
+            if not active.any() and not self.intercept:
+                break  # no weight to step on
             A = self._free_columns(active)
             pull, curved = self._norms_derivatives(W)
             G = self.slope(R)[0] + self.l2 * W + self.l1 * np.sign(W) + pull

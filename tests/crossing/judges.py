@@ -224,8 +224,9 @@ class Softmax:
         """The best of the dual values at the residuals, shrunk to feasibility everywhere, or without ridge only.
 
         The free weights belong to the known part of the scores, as the offset does: only changes of them are unknown.
-        With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that columns
-        far from 0 do not multiply it: their products are those of the centred columns.
+        With an intercept, what rounding leaves of the residuals' sum is taken out of all of them alike, so that neither
+        columns far from 0 nor the intercepts that go with them multiply it: the products are those of centred columns,
+        and the known part is what they leave of the scores.
         """
         R, G, known = self._dual_terms(W, b)
         G = np.abs(G)
@@ -236,7 +237,7 @@ class Softmax:
         F = self.scores(W, b)
         R = self.residual(F)
         known = F.copy()
-        known[:, self.scored] -= self.Phi @ np.where(self.free, 0.0, W).T
+        known[:, self.scored] -= (self.Phi - self._centre()) @ np.where(self.free, 0.0, W).T
         return R, self.centred_slope(R), known
 
     def _shrinkages(self, G):
@@ -257,8 +258,10 @@ class Softmax:
 
     def centred_slope(self, R):
         """Gradient of the loss in the weights of columns about their means, where there is an intercept."""
-        centre = self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
-        return (self.s[:, None] * R)[:, self.scored].T @ (self.Phi - centre)
+        return (self.s[:, None] * R)[:, self.scored].T @ (self.Phi - self._centre())
+
+    def _centre(self):
+        return self.s @ self.Phi / self.s.sum() if self.intercept else 0.0
 
     def _dual_at(self, R, G, rho, known):
         Q = self.Y + rho * R
@@ -277,7 +280,7 @@ class Softmax:
         (see `lost_by_shrinking`), and a ridge term |G|^2 / (2 l2) to |G| E / l2 + E^2 / (2 l2).
         """
         R = self.residual(self.scores(W, b))
-        E = self.gradient_rounding(W, b, self.s @ self.Phi / self.s.sum() if self.intercept else 0.0)
+        E = self.gradient_rounding(W, b, self._centre())
         sparse, ridged = (self.l1 > 0) & (self.l2 == 0), self.l2 > 0
         part = float((E[sparse] / self.l1[sparse]).max(initial=0.0))
         G = np.abs(self.centred_slope(R))[ridged]
@@ -551,7 +554,8 @@ class Lasso:
 def log_evidence(Phi, Y, s, gamma, noise, intercept):
     """log p(Y | gamma, noise), weights and intercept (flat prior) integrated out; a sample weight is a repetition.
 
-    And the least of |Y - F|^2 / noise + sum |w_j|^2 / gamma_j, which the posterior mean has.
+    And the least of |Y - F|^2 / noise + sum |w_j|^2 / gamma_j, which the posterior mean has. Complex numbers have
+    circular noise and weights, and a flat prior of density 1 on the plane.
     """
     Y = Y.reshape(len(Y), -1)
     total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
@@ -559,9 +563,14 @@ def log_evidence(Phi, Y, s, gamma, noise, intercept):
     A = root * (Phi[:, kept] - s @ Phi[:, kept] / total if intercept else Phi[:, kept])
     T = root * (Y - s @ Y / total if intercept else Y)
     Q, logdet = spanned(A, gamma[kept], noise)
-    quadratic = float((left_over(Q, T, noise) ** 2).sum())
-    constant = (total - intercept) * np.log(2 * np.pi * noise) + (np.log(total) if intercept else 0.0)
-    return -0.5 * (k * (constant + logdet) + quadratic), quadratic
+    quadratic, half = float((np.abs(left_over(Q, T, noise)) ** 2).sum()), part(Phi)
+    constant = (total - intercept) * np.log(np.pi * noise / half) + (np.log(total) if intercept else 0.0)
+    return -half * (k * (constant + logdet) + quadratic), quadratic
+
+
+def part(Phi):
+    """What densities of real numbers have in their exponent, and those of circular complex numbers."""
+    return 1.0 if np.iscomplexobj(Phi) else 0.5
 
 
 def spanned(A, gamma, noise):
@@ -582,7 +591,7 @@ def left_over(Q, T, noise):
     """What the model leaves of columns T / sqrt(noise), and below minus the means of its weights / sqrt(gamma)."""
     E = np.vstack([T / np.sqrt(noise), np.zeros((len(Q) - len(T), T.shape[1]))])
     for _ in range(2):
-        E = E - Q @ (Q.T @ E)
+        E = E - Q @ (Q.conj().T @ E)
     return E
 
 
@@ -608,15 +617,19 @@ def mean_missed(Phi, W, b, Y, s, gamma, noise, least):
     W, kept = W.reshape(-1, Phi.shape[1]), gamma > 0
     if W[:, ~kept].any():
         return np.inf
-    return 0.5 * (float(s @ (r**2).sum(axis=1)) / noise + float((W[:, kept] ** 2 / gamma[kept]).sum()) - least)
+    found = float(s @ (np.abs(r) ** 2).sum(axis=1)) / noise + float((np.abs(W[:, kept]) ** 2 / gamma[kept]).sum())
+    return part(Phi) * (found - least)
 
 
-def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
+def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise, labels=None):
     """The least and the most that violation_ may be, in nats, given the rounding of residuals.
 
     Slopes of the log evidence in log variances inside the model (`free_noise`: in the log noise too), and what the
-    columns outside promise together, each alone at its best variance (Tipping & Faul 2003).
+    columns outside promise together, each alone at its best variance (Tipping & Faul 2003). Columns of one label share
+    their variance, and promise what as many orthogonal columns that are seen alike would.
     """
+    labels = np.arange(Phi.shape[1]) if labels is None else labels
+    half = part(Phi)
     size, _ = _terms(Phi, W, b, Y)
     Y = Y.reshape(len(Y), -1)
     total, k, root = s.sum(), Y.shape[1], np.sqrt(s)[:, None]
@@ -626,40 +639,46 @@ def evidence_violation(Phi, W, b, Y, s, gamma, noise, intercept, free_noise):
     inside, n = np.flatnonzero(gamma), len(s)
     Q, _ = spanned(A[:, inside], gamma[inside], noise)
     rest = left_over(Q, T, noise)
-    determined = 1 - (Q[n:] ** 2).sum(axis=1)
-    square = (rest[n:] ** 2).sum(axis=1)  # of the means / sqrt(gamma)
-    slopes = 0.5 * (k * determined - square)
+    determined = 1 - (np.abs(Q[n:]) ** 2).sum(axis=1)
+    square = (np.abs(rest[n:]) ** 2).sum(axis=1)  # of the means / sqrt(gamma)
+    slopes = grouped(half * (k * determined - square), labels[inside])
     # A column and the targets are known to rounding; the means move by as much.
-    lost = 64 * np.finfo(float).eps * np.sqrt((raw[:, inside] ** 2).sum(axis=0) * gamma[inside])
-    doubt = np.sqrt(square) * lost * np.sqrt((T**2).sum()) / noise
+    lost = 64 * np.finfo(float).eps * np.sqrt((np.abs(raw[:, inside]) ** 2).sum(axis=0) * gamma[inside])
+    doubt = grouped(2 * half * np.sqrt(square) * lost * np.sqrt((np.abs(T) ** 2).sum()) / noise, labels[inside])
     worst = np.array([np.abs(slopes).max(initial=0.0)] * 2)
     if len(inside):
         worst = np.array([np.maximum(np.abs(slopes) - doubt, 0.0).max(), (np.abs(slopes) + doubt).max()])
     if free_noise:
-        misfit = float((rest[:n] ** 2).sum()) * noise
-        slope = abs(0.5 * (misfit / noise - k * (total - intercept - determined.sum())))
+        misfit = float((np.abs(rest[:n]) ** 2).sum()) * noise
+        slope = abs(half * (misfit / noise - k * (total - intercept - determined.sum())))
         slack = 16 * np.finfo(float).eps * float((root * np.sqrt(misfit) * size).max() * n / noise)
         worst = np.maximum(worst, [max(slope - slack, 0.0), slope + slack])
-    return tuple(np.maximum(worst, _promised(A, raw, rest[:n], s, size, gamma, noise, Q)))
+    return tuple(np.maximum(worst, _promised(A, raw, rest[:n], s, size, gamma, noise, Q, labels)))
 
 
-def _promised(A, raw, rest, s, size, gamma, noise, Q):
+def grouped(values, labels):
+    """Sums over the columns of each label that there is."""
+    return np.bincount(np.unique(labels, return_inverse=True)[1], weights=values) if len(labels) else values
+
+
+def _promised(A, raw, rest, s, size, gamma, noise, Q, labels):
     """What the columns outside promise: at the least and the most that rounding leaves."""
-    k, square, whole = rest.shape[1], (A**2).sum(axis=0), (raw**2).sum(axis=0)
-    out = np.flatnonzero((gamma == 0) & (square > 1e-24 * whole))
+    k, square, whole = rest.shape[1], (np.abs(A) ** 2).sum(axis=0), (np.abs(raw) ** 2).sum(axis=0)
+    out = np.flatnonzero((gamma == 0) & (square > 1e-24 * whole) & ~np.isin(labels, labels[gamma > 0]))
     if not len(out):
         return np.zeros(2)
-    z = (left_over(Q, A[:, out], noise) ** 2).sum(axis=0)
-    pull = A[:, out].T @ rest / np.sqrt(noise)
+    z = (np.abs(left_over(Q, A[:, out], noise)) ** 2).sum(axis=0)
+    pull = A[:, out].conj().T @ rest / np.sqrt(noise)
     eps = 64 * np.finfo(float).eps
     unsure = eps * np.sqrt(((np.abs(raw[:, out]).T @ (np.sqrt(s)[:, None] * size)) ** 2).sum(axis=1)) / noise
     spread = eps**2 * whole[out] / noise + 2 * eps * np.sqrt(whole[out] * z / noise)
-    q = np.sqrt((pull**2).sum(axis=1))
+    count, z, spread = (grouped(values, labels[out]) for values in (np.ones(len(out)), z, spread))
+    q, unsure = (np.sqrt(grouped(v, labels[out])) for v in ((np.abs(pull) ** 2).sum(axis=1), unsure**2))
     low = np.maximum(q - unsure, 0.0) ** 2 / (k * (z + spread))
     if (spread >= z).any():  # rounding hides whether the model spans the column: it may promise anything
-        return np.array([float(_gain(low, k).sum()), np.inf])
+        return np.array([float(_gain(low, count * k).sum()), np.inf])
     high = (q + unsure) ** 2 / (k * (z - spread))
-    return np.array([float(_gain(each, k).sum()) for each in (low, high)])
+    return np.array([2 * part(raw) * float(_gain(each, count * k).sum()) for each in (low, high)])
 
 
 def _gain(ratio, k):

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
 
 OPTIONS = {
     "shape",
@@ -20,6 +21,7 @@ OPTIONS = {
     "separable",
     "unit",
     "targets",
+    "blocks",
     "together",
 }
 SHAPES = {"tall": (70, 5), "wide": (24, 40), "tiny": (6, 2)}
@@ -58,6 +60,10 @@ def _inputs_and_targets(row, seed):
     codes = rng.permutation(np.concatenate([np.repeat(np.arange(m), 2), rng.integers(0, m, n - 2 * m)])) if m else None
     signal, plain = _inputs(rng, n, p, row, codes)
     target = _targets(rng, n, row["targets"], signal, row) if codes is None else codes
+    if row.get("complex"):
+        turned = _inputs(rng, n, p, {**row, "columns": "plain"}, codes)[1]
+        turned[:, -1] *= row["columns"] not in ("zero", "constant")
+        plain, target = plain + 1j * turned, target + 1j * target[::-1]
     weight = _weights(rng, n, row["weight"], target if m else None)
     shift = _offset(rng, target, m, row["offset"])
     X = _laid_out(plain, row["layout"], seed)
@@ -196,6 +202,7 @@ LAYOUTS = {
     "F": lambda X, seed: np.asfortranarray(X),
     "float32": lambda X, seed: X.astype(np.float32),
     "csr": lambda X, seed: sparse.csr_array(X),
+    "operator": lambda X, seed: aslinearoperator(X),
     "csc": lambda X, seed: sparse.csc_matrix(X),
     "csr32": lambda X, seed: sparse.csr_matrix(X.astype(np.float32)),
     "frame": _frame,

@@ -50,6 +50,12 @@ class Table:
     fixed: dict = field(default_factory=dict)
     limits: dict = field(default_factory=dict)  # max_iter by solver: a fit that it ends says so, and is judged as well
     refused: Callable = lambda row: False
+    title: str = ""  # where a model has several tables
+
+    @property
+    def name(self):
+        """The title, or the model's name."""
+        return self.title or self.model
 
 
 def no_precomputed_tables(row):
@@ -231,19 +237,47 @@ TABLES = [
         ),
     ),
     Table(
+        "LaplaceRegressor",
+        {
+            **REAL,
+            "layout": ["operator"],
+            "targets": [1, 3],
+            "basis": ["linear"],
+            "lam": ["universal", 3.0],
+            "noise": ["learn", 0.5],
+            "solver": ["newton", "em"],
+            "fit_intercept": [True, False],
+            "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "groups": GROUPS,
+        },
+        "lasso",
+        refused=refuse(lambda row: row["lam"] == "universal" and not row["standardize"], no_such_groups, no_em),
+        title="LaplaceRegressor on operators",
+    ),
+    Table(
         "LaplaceRegressorCV",
         {
             **REAL,
-            "targets": [1],
+            "targets": [1, 3],
             "basis": MORE_BASES,
             "rule": ["min", "1se"],
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
             "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "groups": GROUPS,
         },
         "lasso",
         fixed={"lams": 6, "cv": 2},
-        refused=SMLR_RULES,
+        refused=refuse(
+            SMLR_RULES,
+            no_such_groups,
+            other_columns,
+            lambda row: "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic"),  # other columns
+        ),
     ),
     Table(
         "JeffreysRegressor",
@@ -273,6 +307,25 @@ TABLES = [
         "evidence",
         fixed={"max_iter": 100},
         refused=SMLR_RULES,
+    ),
+    Table(
+        "TypeIIRegressor",
+        {
+            **REAL,
+            "layout": ["C", "F", "operator"],
+            "targets": [1, 3],
+            "basis": ["linear"],
+            "algorithm": ["auto"],
+            "noise": ["learn", 0.5],
+            "blocks": ["none", "single", "pairs", "apart"],
+            "complex": [False, True],
+            "em_steps": [None, 3],
+            "fit_intercept": [True, False],
+        },
+        "evidence",
+        fixed={"max_iter": 100},
+        refused=lambda row: row["em_steps"] is not None and row["noise"] == "learn",
+        title="TypeIIRegressor on operators, groups and complex numbers",
     ),
     Table(
         "RVMRegressor",
@@ -309,6 +362,21 @@ TABLES = [
         },
         "type_one",
         refused=SMLR_RULES,
+    ),
+    Table(
+        "TypeIRegressor",
+        {
+            **REAL,
+            "layout": ["operator"],
+            "targets": [1, 3],
+            "basis": ["linear"],
+            "prior": ["laplace", "gaussian", "jeffreys", "student", "lp"],
+            "noise": ["learn", 0.5],
+            "fit_intercept": [True, False],
+        },
+        "type_one",
+        refused=lambda row: row["prior"] == "laplace" and row["targets"] > 1,
+        title="TypeIRegressor on operators",
     ),
     Table(
         "RVMClassifier",
@@ -410,7 +478,7 @@ TABLES = [
         refused=refuse(lambda row: row["classes"] == 20),
     ),
     Table(
-        "StabilitySelection",  # LaplaceRegressor has no groups; offsets of 1e6 with groups take seconds
+        "StabilitySelection",  # offsets of 1e6 with groups take seconds
         {
             **LABELLED,
             **SELECTED,
@@ -423,7 +491,7 @@ TABLES = [
         },
         "stability",
         fixed={"n_pairs": 3, "max_false": None},
-        refused=lambda row: row["estimator"] == "groups" and (row["classes"] == 0 or row["offset"] == "1e6"),
+        refused=lambda row: row["estimator"] == "groups" and row["offset"] == "1e6",
     ),
     Table(
         "Knockoffs",

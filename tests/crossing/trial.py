@@ -35,6 +35,7 @@ DOCUMENTED = (
     "of the targets' variance, ",  # a given noise that rounding would lose
     "returned NaN or infinity for X; scale X",
     "Halving needs at least",
+    "Cross-validation needs two samples at least",
     "groups could not be divided into two halves that both have all",
     "chooses between at least 2 columns that vary and differ",
     "bound says nothing about n_selected=",
@@ -97,6 +98,8 @@ def parameters(table, row, data):
         given["prior_inclusion"] = None if row["prior_inclusion"] == "none" else 1.0 + np.arange(d) % 3
     if "groups" in given:
         given.update(_groups(row, data))
+    if "blocks" in row:
+        given["groups"] = _blocks(row["blocks"], data.plain.shape[1])
     if row.get("solver") in table.limits:
         given["max_iter"] = table.limits[row["solver"]]
     return {**table.fixed, **given}
@@ -133,7 +136,10 @@ def fit(table, row, data, given, seed):
 def _selector(row, data):
     """The estimator of a selector; with groups, pairs of columns are the features."""
     if row["estimator"] == "groups":
-        return smaller.SMLR(standardize=True, groups=np.arange(data.plain.shape[1]) // 2)
+        pairs = np.arange(data.plain.shape[1]) // 2
+        return (
+            smaller.SMLR(standardize=True, groups=pairs) if row["classes"] else smaller.LaplaceRegressor(groups=pairs)
+        )
     if row["estimator"] == "free":
         return smaller.SMLR(standardize=True, penalty_factor=(np.arange(data.plain.shape[1]) > 0).astype(float))
     return SELECTORS[row["estimator"]][0 if row["classes"] else 1]
@@ -153,6 +159,13 @@ def _groups(row, data):
     groups = None if kind == "none" else "features" if "features" in kind else labels
     factor = np.where(np.arange(labels.max() + 1) == 0, 0.0, 1.5) if "factors" in kind else None
     return {"groups": groups, "l1_share": 0.3 if "sparse" in kind else 0.0, "group_factor": factor}
+
+
+def _blocks(kind, d):
+    """No labels, one for each column, neighbours, or columns of one remainder."""
+    return {"none": None, "single": np.arange(d), "pairs": np.arange(d) // 2, "apart": np.arange(d) % max(2, d // 4)}[
+        kind
+    ]
 
 
 def _penalty_factor(row, data):

@@ -38,7 +38,7 @@ def _summary(columns: list[ColumnReport]) -> str:
     inputs = sum(column.inputs for column in columns)
     one = problems == 1
     parts = [
-        f"{len(columns)} columns become {inputs} inputs.",
+        f"{len(columns)} columns become {inputs} input{'' if inputs == 1 else 's'}.",
         f"{problems} {'column needs an option' if one else 'columns need an option'} before a model can be fitted."
         if problems
         else "",

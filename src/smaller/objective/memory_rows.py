@@ -54,9 +54,9 @@ class MemoryRows:
             g = self.weighted(U)
             if np.abs(g).max() <= 1e-12 * self.total / np.sqrt(self.likelihood.noise):
                 break
-            step = np.linalg.lstsq(self.hessian(P, np.array([d])), -g, rcond=1e-12)[0]
-            if isinstance(self.likelihood, Multinomial):
-                step *= min(1.0, LONGEST_STEP / max(np.abs(step).max(), 1e-300))
+            step = self._intercept_step(P, g)
+            if step is None:
+                break
             moved = F + self.put(step)
             P, U, lower = self.likelihood.fit(moved, self.Y, self.s)
             if not lower <= loss + 1e-12 * abs(loss):
@@ -64,6 +64,18 @@ class MemoryRows:
             W[d] += step
             F, loss = moved, lower
         return W, F
+
+    def _intercept_step(self, P: Any, g: np.ndarray) -> np.ndarray | None:
+        """Newton's step of the intercepts for their gradient g, or the longest; None where rows have no curvature."""
+        H, steep = self.hessian(P, np.array([self.design.d])), float(np.abs(g).max())
+        size = float(np.abs(H).max())
+        if not size > 0:
+            return None
+        # Where every row is nearly certain of its class, g / H may be beyond the largest number.
+        direction = np.linalg.lstsq(H / size, -g / steep, rcond=1e-12)[0]
+        longest = LONGEST_STEP / max(np.abs(direction).max(), 1e-300)
+        bounded = isinstance(self.likelihood, Multinomial) and steep > longest * size
+        return direction * (longest if bounded else steep / size)
 
     def known(self, W: np.ndarray) -> Any:
         """The point at W, where the last evaluation of rows elsewhere was there."""

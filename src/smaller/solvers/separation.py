@@ -14,12 +14,13 @@ SUSPICIOUS = 1e-7
 LARGEST_PROGRAM = 5_000_000
 
 
-def separates(objective: Posterior, P: np.ndarray) -> bool:
+def separates(objective: Posterior, P: np.ndarray, known: dict[str, float] | None = None) -> bool:
     """Whether some direction of the free weights never lowers, and somewhere raises, a sample's own class.
 
     Asked only when the probability of a class that is not a sample's own is suspiciously near 0; answered by the linear
     program of Albert & Anderson (1984), maximise the summed margins with each in [0, 1]. Where that is too large to
-    solve, only a fit that already puts every sample in its own class counts.
+    solve, only a fit that already puts every sample in its own class counts. The optimum of the program is the same
+    whatever the probabilities and the strengths: `known` keeps it from one question to the next.
     """
     if not isinstance(objective.likelihood, Multinomial) or not objective.free[: objective.design.d].any():
         return False
@@ -36,7 +37,10 @@ def separates(objective: Posterior, P: np.ndarray) -> bool:
     n, k = Y.shape
     if n * k * len(rows) * k > LARGEST_PROGRAM:
         return bool((own > 0.5).all())
-    return _best_margin(objective, rows) > 1e-6
+    known = {} if known is None else known
+    if "margin" not in known:
+        known["margin"] = _best_margin(objective, rows)
+    return known["margin"] > 1e-6
 
 
 def _best_margin(objective: Posterior, rows: np.ndarray) -> float:

@@ -33,7 +33,8 @@ class LaplaceRegressorCV(CrossValidated, LaplaceRegressor):
         The smallest strength as a fraction of the largest; by default 1e-2 when there are more columns than samples,
         else 1e-3.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; an integer is that many folds of consecutive rows.
+        As in scikit-learn; an integer is that many folds of consecutive rows. At least two rows must have a positive
+        weight.
     rule : {"min", "1se"}, default="min"
         The least error, or the strongest prior within one standard error of it.
     n_jobs : int, default=None

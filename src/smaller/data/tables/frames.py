@@ -67,9 +67,8 @@ def csv(
     except pd.errors.EmptyDataError:
         raise ValueError(f"{path} is empty; its first line must have the names of the columns.") from None
     except pd.errors.ParserError as error:
-        raise ValueError(
-            f"{path} is not a table: {str(error).removeprefix('Error tokenizing data. ').strip()}."
-        ) from None
+        found = str(error).removeprefix("Error tokenizing data. ").removeprefix("C error: ").strip()
+        raise ValueError(f"{path} is not a table: {found}.") from None
     except UnicodeError:
         raise ValueError(_about_encoding(path, written.encoding)) from None
 

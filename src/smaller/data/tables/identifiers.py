@@ -12,6 +12,9 @@ ROW_NAME = re.compile(
     r"(?i:(?:.*[\W_])?(?:id|ids|idx|index|nr|no|number|key|row|rowid|record|serial|uid))|.*[a-z](?:Id|ID)"
 )
 
+COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
+LIKE_DATES = "numbers; if they are dates such as 20240131, write them as 2024-01-31"
+
 
 class Spans:
     """The least and the greatest value of each column of whole numbers, and whether a portion has a number twice."""
@@ -56,6 +59,11 @@ class DistinctTexts:
     def hold(self) -> bool:
         """Whether every row has a text of its own."""
         return self.hashes is not None and len(np.unique(np.concatenate(self.hashes))) == sum(map(len, self.hashes))
+
+
+def like_dates(spans: Spans) -> list[str]:
+    """The columns of whole numbers whose ends are dates without separators, such as 20240131."""
+    return [name for name, ends in spans.found.items() if all(COMPACT_DATE.fullmatch(str(end)) for end in ends)]
 
 
 def distinct_numbers(names: Sequence[str], spans: Spans, rows: int, frames: Callable) -> dict[str, bool]:

@@ -19,11 +19,13 @@ from .kinds import (
     WRITTEN_AS_NUMBER,
     Texts,
     mark_of_thousands,
+    unit_of,
 )
 
 CATEGORIES = 200  # with more different texts than this, only the frequent ones are categories
 FREQUENT, OFTEN = 50, 5  # so many texts, each in so many rows at least, are then categories
 NUMBERS = 0.95  # with at least this share of numbers, a column counts as numbers
+EMPTY = "left out, as no row has a value"
 CATEGORICAL, BY_COMMA = "text, taken as categories", "numbers with a decimal comma"
 
 
@@ -77,11 +79,18 @@ def judged(
 
 def _judge(name: str, texts: Texts, distinct: bool, by_comma: bool, rows: int, wanted: Reading) -> Judgement:
     is_target = name == wanted.target
+    if not texts.present and not is_target:
+        return Judgement(remark=EMPTY, kept=False)
     if _has_numbers(name, texts, wanted):
         return _numbers(name, texts, by_comma, rows, wanted)
     if _has_dates(texts) and name not in wanted.categorical:
         return _dates(name, texts, is_target, wanted)
-    return Judgement() if is_target else _categories(name, texts, distinct, rows, wanted)
+    unit = "" if name in wanted.categorical else texts.unit(NUMBERS)
+    if unit:
+        return Judgement(_about_unit(name, unit, texts))
+    if is_target:
+        return Judgement("" if name in wanted.categorical else _about_labels(name, texts))
+    return _categories(name, texts, distinct, rows, wanted)
 
 
 # -- numbers
@@ -177,6 +186,14 @@ def _as_numbers(texts: Texts, comma: bool, mark: str) -> str:
     return f"{numbers}{missing if absent else ''}"
 
 
+def _about_unit(name: str, unit: str, texts: Texts) -> str:
+    shown = next(text for text in texts.of(TEXT) if unit_of(text) == unit)
+    return (
+        f"Column {name!r} has numbers with the unit {unit!r}, such as {shown!r}; write the numbers alone, leave the "
+        f"column out with --ignore {name!r}, or use --categorical {name!r} to take every value as a category."
+    )
+
+
 # -- dates
 
 
@@ -245,7 +262,16 @@ def _about_mixture(name: str, texts: Texts) -> str:
     )
 
 
+def _about_labels(name: str, texts: Texts) -> str:
+    pair = texts.alike()
+    return pair and (
+        f"The target {name!r} has labels that differ only in case or in spaces at their ends, such as {pair}; write "
+        f"them alike, or use --categorical {name!r} to take them as different classes."
+    )
+
+
 def _as_categories(texts: Texts) -> str:
     numbers = texts.number(*WRITTEN_AS_NUMBER)
     share = f", though {numbers / texts.present:.0%} of the values are numbers" if 2 * numbers > texts.present else ""
-    return CATEGORICAL + share
+    pair = texts.alike()
+    return CATEGORICAL + share + (pair and f"; {pair} differ only in case or in spaces at their ends")

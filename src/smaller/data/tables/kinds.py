@@ -48,6 +48,8 @@ _DATES = (
 )
 DATES = rf"(?:(?:{'|'.join(_DATES)})(?:[t ]+{_TIME})?|{_TIME})"
 
+_UNIT = re.compile(r"(?:([$£¥€]) ?)?[+-]?\d[\d.,']*(?: ?([%‰°$£¥€]|[^\W\d_]{1,8}(?:/[^\W\d_]{1,8})?))?")
+
 TEXTS_KEPT = 2_000  # different texts of a column that are counted
 
 
@@ -55,7 +57,7 @@ def kinds_of(texts) -> np.ndarray:
     """The kind of each text; `texts` is a pandas Series of text."""
     import pandas as pd
 
-    plain = texts.str.strip()
+    plain = _plain(texts)
     kinds = np.full(len(plain), TEXT, dtype=object)
     is_number = pd.to_numeric(plain, errors="coerce").notna().to_numpy()
     kinds[is_number] = NUMBER
@@ -66,6 +68,17 @@ def kinds_of(texts) -> np.ndarray:
         kinds[places[found]] = kind
         places, rest = places[~found], rest[~found]
     return kinds
+
+
+def _plain(texts):
+    """The texts without spaces at the ends, and with the minus sign of typesetters as that of programs."""
+    return texts.str.strip().str.replace("\N{MINUS SIGN}", "-", regex=False)
+
+
+def unit_of(text: str) -> str:
+    """The unit of a number such as "12 kg", "5 %" or "$ 3.50"; empty for other texts."""
+    found = _UNIT.fullmatch(text.strip())
+    return (found[1] or found[2] or "") if found else ""
 
 
 def _matching(pattern: str) -> Callable:
@@ -115,9 +128,27 @@ class Texts:
         for text, kind, count in zip(found.index[room], kinds[room], counts[room].tolist(), strict=True):
             self.kinds[text], self.counts[text] = kind, count
 
+    def unit(self, share: float) -> str:
+        """The unit that this share of the values has at least, all of them numbers; empty without one."""
+        units: Counter[str] = Counter()
+        for text in self.of(TEXT):
+            units[unit_of(text)] += self.counts[text]
+        del units[""]
+        most, rows = units.most_common(1)[0] if units else ("", 0)
+        return most if rows >= share * self.present else ""
+
     def of(self, *kinds: str) -> list[str]:
         """The texts of these kinds, the most frequent first."""
         return [text for text, _ in self.counts.most_common() if self.kinds[text] in kinds]
+
+    def alike(self) -> str:
+        """Two texts that differ only in case or in spaces at their ends, in quotes; empty without such texts."""
+        plain: dict[str, str] = {}
+        for text in self.counts:
+            other = plain.setdefault(text.strip().casefold(), text)
+            if other != text:
+                return f"{other!r} and {text!r}"
+        return ""
 
     def number(self, *kinds: str) -> int:
         """How many rows have texts of these kinds."""
@@ -145,7 +176,7 @@ def as_numbers(column, comma: bool = False, missing: frozenset[str] = frozenset(
     import pandas as pd
 
     is_text = isinstance(column.dtype, pd.StringDtype)  # every value of an object column is converted to text
-    texts = (column if is_text else column.astype(object).where(column.isna(), column.astype(str))).str.strip()
+    texts = (column if is_text else column.astype(object).where(column.isna(), column.astype(str))).pipe(_plain)
     plain = _without_thousands(texts, thousands) if thousands else texts
     numbers = pd.to_numeric(plain.str.replace(",", ".", regex=False) if comma else plain, errors="coerce")
     unread = texts[numbers.isna() & column.notna()]

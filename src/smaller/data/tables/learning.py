@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .columns import Columns, Reading, is_figure, is_number, listed
-from .identifiers import FEW, DistinctTexts, Spans, about_numbers_of_rows, distinct_numbers
-from .judging import judged
+from .identifiers import FEW, LIKE_DATES, DistinctTexts, Spans, about_numbers_of_rows, distinct_numbers, like_dates
+from .judging import EMPTY, judged
 from .kinds import COMMA, DOTTED, DOTTED_THOUSANDS, Texts
 
 
@@ -41,7 +41,9 @@ def learn(path: Any, wanted: Reading, frames: Callable) -> tuple[Columns, int]:
 def study(path: Any, wanted: Reading, frames: Callable) -> Study:
     """The kinds of all columns, and the problems of those that cannot be read; `path` is for messages."""
     text, spans, rows, names = set(), Spans(), 0, []
+    empty: list[str] = []
     for frame in frames():
+        empty = [name for name in (empty if rows else frame.columns) if frame[name].isna().all()]
         names, rows = list(frame.columns), rows + len(frame)
         text |= {name for name in names if not is_number(frame[name])}
         spans.add(frame)
@@ -52,13 +54,15 @@ def study(path: Any, wanted: Reading, frames: Callable) -> Study:
     used = [name for name in names if name != wanted.target and name not in wanted.ignore]
     plain = [name for name in used if name not in {*text, *wanted.numeric, *wanted.categorical}]
     numbered = distinct_numbers(plain, spans, rows, frames)
-    left_out = [name for name, are_names in numbered.items() if are_names]
+    empty = [name for name in plain if name in empty]
+    left_out = [*empty, *(name for name, are_names in numbered.items() if are_names)]
     used = [name for name in used if name not in left_out]
     asked = [name for name in [*used, wanted.target] if name in text or name in wanted.categorical]
     commas = _with_commas([name for name in asked if name not in wanted.categorical], wanted, frames)
     texts, distinct = _count_texts([name for name in asked if name not in commas], frames)
     texts |= _dotted([name for name in plain if name not in spans.found], texts, commas, wanted, frames)
     remarks = {name: about_numbers_of_rows(name, spans, are_names) for name, are_names in numbered.items()}
+    remarks |= dict.fromkeys(empty, EMPTY) | {name: LIKE_DATES for name in like_dates(spans) if name in used}
     columns, problems = judged(texts, distinct, commas, used, remarks, rows, wanted)
     return Study(replace(columns, na=list(wanted.na), encoding=wanted.encoding), rows, problems, names)
 
@@ -68,7 +72,8 @@ def _check_names(path: Any, names: list[str], wanted: Reading) -> None:
     asked = [*target, *wanted.categorical, *wanted.numeric, *wanted.ignore]
     missing = [name for name in asked if name not in names]
     if missing:
-        bare = ". Its first line must have the names of the columns" if all(map(is_figure, names)) else ""
+        no_names = len(names) == 1 or all(map(is_figure, names))
+        bare = ". Its first line must have the names of the columns" if no_names else ""
         raise ValueError(f"{path} has no column {listed(missing)}; its columns are {listed(names)}{bare}.")
     twice = [name for name in wanted.categorical if name in wanted.numeric]
     if twice:

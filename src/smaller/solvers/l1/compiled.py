@@ -9,6 +9,7 @@ import numpy as np
 from ... import _core
 from ...errors import Status
 from ...objective.posterior import Posterior
+from ..collinear import fitted, nearly_collinear
 from ..separation import separates
 from ..solution import Solution, Step, Trail
 
@@ -37,7 +38,8 @@ def minimise(
     design = objective.design
     by_columns = design.stored is not None
     run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    bounded = not objective.free[: design.d].any()  # else classes may be separable, so that there is no maximum
+    # Columns without a penalty may separate the classes: then there is no maximum.
+    bounded = objective.l1[: design.d].all() or not objective.free[: design.d].any()
     G = None if F is None else objective.known_gradient(F)
     known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
     W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
@@ -59,15 +61,33 @@ def minimise(
         *(last, statuses, iterations.tolist(), extras, objectives, gaps, violations),
         *(counts, places[:, 0], values[:, 0], rows, history),
     )
-    return found if bounded else _without_maximum(objective, found)
+    return found if bounded else _exactly(objective, _without_maximum(objective, found), float(tol))
 
 
 def _without_maximum(objective: Posterior, found: Trail) -> Trail:
     """The same trail, with the status SEPARABLE where free columns separate the classes: there is no maximum."""
     gaps, statuses, last = found.gaps.copy(), list(found.statuses), found.last
+    known: dict[str, float] = {}
     for i, solution in enumerate(found):
         F = solution.scores if solution.scores is not None else objective.scores(solution.weights)
-        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0]):
+        if separates(objective, objective.likelihood.fit(F, objective.Y, objective.s)[0], known):
             gaps[i], statuses[i] = np.inf, Status.SEPARABLE
     last = last._replace(gap=float(gaps[-1]), status=statuses[-1])
+    return replace(found, gaps=gaps, statuses=statuses, last=last)
+
+
+def _exactly(objective: Posterior, found: Trail, tol: float) -> Trail:
+    """The same trail with nearly collinear columns without a penalty fitted exactly at its last strength.
+
+    Before it the weights are what they were, with the gap that is left to them.
+    """
+    rows = nearly_collinear(objective)
+    if rows is None:
+        return found
+    gaps, statuses, last = found.gaps.copy(), list(found.statuses), fitted(objective, rows, found.last, tol)
+    for i, solution in enumerate(list(found)[:-1]):
+        better = fitted(objective, rows, solution, tol)
+        gaps[i] = better.gap + max(0.0, 1 - better.objective / solution.objective)
+        statuses[i] = solution.status if gaps[i] <= tol else Status.STALLED
+    gaps[-1], statuses[-1] = last.gap, last.status
     return replace(found, gaps=gaps, statuses=statuses, last=last)

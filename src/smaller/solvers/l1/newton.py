@@ -17,6 +17,7 @@ from ... import _core
 from ...errors import Status
 from ...objective.curvature import centring
 from ...objective.posterior import Posterior
+from ..collinear import untangled
 from ..smooth import LEAST, confirm, is_settled, settle, smooth
 from ..solution import History, Solution
 from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
@@ -57,10 +58,11 @@ def newton(
         Whether small problems are solved to rounding even where tol asks for little.
     """
     if not objective.remote and not objective.sparse:
-        return smooth(objective, W, tol, max_iter)
+        return untangled(objective, smooth(objective, W, tol, max_iter), tol)
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
-    return _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
+    solution = _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
+    return untangled(objective, solution, tol)
 
 
 def quasi_newton(
