@@ -55,11 +55,11 @@ def size(objective: Posterior, W: np.ndarray) -> Size:
     Under groups the shift that all classes share is fixed by the norms, so that a row of W counts one weight less than
     there are classes in a symmetric softmax.
     """
-    active = (W != 0) & ~objective.free
     if objective.blocks is None:
+        active = (W != 0) & (objective.l1 > 0)
         factor = objective.l1[active] / objective.prior.l1
         return Size(int(active.sum()), float((factor * np.abs(W[active])).sum()))
-    most = objective.k - _is_symmetric(objective)
+    active, most = (W != 0) & ~objective.free, objective.k - _is_symmetric(objective)
     return Size(int(np.minimum(active.sum(axis=1), most).sum()), objective.penalty(W) / objective.prior.l1)
 
 
