@@ -1,4 +1,4 @@
-"""Run the benchmarks: python -m benchmarks.run [--quick] [--parts fits,paths,growth,latency] [--problems ...]
+"""Run the benchmarks: python -m benchmarks.run [--quick] [--parts fits,paths,groups,growth,latency] [--problems ...]
 
 A full run writes results/*.json and the tables of README.md; any other leaves both alone and writes results/partial/,
 unless --keep asks to put its races among those of results/. Results are written after every race.
@@ -20,7 +20,8 @@ from .solvers import adapters
 from .worker import Worker
 
 RESULTS = Path(__file__).with_name("results")
-PARTS = ("fits", "paths", "growth", "latency")
+RACES = ("fits", "paths", "groups")  # groups: fits and paths of the problems that have them
+PARTS = (*RACES, "growth", "latency")
 PATH_PROBLEMS = ("wide", "dense", "wide_bin", "dense_bin", "tall_bin", "sparse_bin", "golub", "colon")
 CHOICES = ("quick", "parts", "problems", "solvers", "ratios")
 PATH_POINTS = 100
@@ -37,8 +38,8 @@ def main(arguments=None):
     present = [adapter for adapter in contestants if adapter.available()]
     absent = [adapter.name for adapter in contestants if not adapter.available()]
     print("absent:", ", ".join(absent) or "none", flush=True)
-    facts = {"fits": [], "paths": []}
-    if {"fits", "paths"} & set(options.parts):
+    facts = {part: [] for part in RACES}
+    if set(RACES) & set(options.parts):
         for name in options.problems:
             if reason := problems.missing(name):
                 absent.append(f"{name} ({reason})")
@@ -100,18 +101,17 @@ def compete(problem, present, options, facts):
     workers = [Worker(adapter, problem) for adapter in present if takes_part(adapter, problem)]
     big, hopeless = problem.name in problems.BIG, set()
     try:
-        for kind, contest in races(problem, options):
-            able = [worker for worker in workers if kind == "fits" or getattr(worker.adapter, "path", None)]
-            limit = options.limit * (PATH_PATIENCE if kind == "paths" else BIG_PATIENCE if big else 1)
+        for part, contest in races(problem, options):
+            single = len(contest.lams) == 1
+            able = [worker for worker in workers if single or getattr(worker.adapter, "path", None)]
+            limit = options.limit * (PATH_PATIENCE if not single else BIG_PATIENCE if big else 1)
             runners = [
-                race.Runner(
-                    worker, 4 if big else 2, not big, "not tried" if kind == "fits" and worker in hopeless else ""
-                )
+                race.Runner(worker, 4 if big else 2, not big, "not tried" if single and worker in hopeless else "")
                 for worker in able
             ]
-            facts[kind].append(race.run(contest, runners, options.repeats, limit))
+            facts[part].append(race.run(contest, runners, options.repeats, limit))
             hopeless |= {runner.worker for runner in runners if runner.first(contest, HOPELESS) is None}
-            show(facts[kind][-1])
+            show(facts[part][-1])
             yield
     finally:
         for worker in workers:
@@ -121,18 +121,21 @@ def compete(problem, present, options, facts):
 def takes_part(adapter, problem):
     """Whether it solves the objective; big problems do without those that others stand for or that cannot win."""
     left_out = "R glmnet" if problem.binary else ("R glmnet", "adelie")
+    if problem.grouped and not getattr(adapter, "grouped", False):
+        return False
     return adapter.supports(problem) and not (problem.name in problems.BIG and adapter.name.startswith(left_out))
 
 
 def races(problem, options):
-    if "fits" in options.parts:
+    fits, paths = ("groups", "groups") if problem.grouped else ("fits", "paths")
+    if fits in options.parts:
         known_at = dict(zip(problems.RATIOS, problems.KNOWN.get(problem.name, (np.inf, np.inf)), strict=True))
         for ratio in options.ratios or problems.ratios_of(problem.name):
             known = known_at.get(ratio, np.inf)
-            yield "fits", race.Race(problem, f"{problem.name} {ratio:g}", [ratio * problem.lam_max], np.array([known]))
-    if "paths" in options.parts and problem.name in PATH_PROBLEMS:
+            yield fits, race.Race(problem, f"{problem.name} {ratio:g}", [ratio * problem.lam_max], np.array([known]))
+    if paths in options.parts and (problem.grouped or problem.name in PATH_PROBLEMS):
         lams = np.geomspace(problem.lam_max, problems.RATIOS[-1] * problem.lam_max, PATH_POINTS).tolist()
-        yield "paths", race.Race(problem, f"{problem.name}, {PATH_POINTS} points", lams, np.full(PATH_POINTS, np.inf))
+        yield paths, race.Race(problem, f"{problem.name}, {PATH_POINTS} points", lams, np.full(PATH_POINTS, np.inf))
 
 
 def show(result):
@@ -177,7 +180,7 @@ def save(facts, options):
     for part in PARTS:
         if facts.get(part):
             file, found, where = folder / f"{part}.json", facts[part], facts["machine"]
-            if options.keep and part in ("fits", "paths") and file.exists():
+            if options.keep and part in RACES and file.exists():
                 old = json.loads(file.read_text())
                 found = merged(old[part], found)
                 where = where | {"present": old["machine"]["present"] | where["present"]}
@@ -195,7 +198,9 @@ def report(options):
     """The tables of what stands in the folder that this run wrote to; in README.md too if that is results/."""
     folder = RESULTS if goes_into_results(options) else RESULTS / "partial"
     files = [folder / f"{part}.json" for part in reversed(PARTS)]
-    text = table.render({k: v for file in files if file.exists() for k, v in json.loads(file.read_text()).items()})
+    found = {file.stem: json.loads(file.read_text()) for file in files if file.exists()}
+    groups = found.pop("groups", None)
+    text = table.render({k: v for facts in found.values() for k, v in facts.items()}, groups)
     print("\n" + text)
     if folder is RESULTS:
         table.write(text)

@@ -18,9 +18,11 @@ GROWTH = (
 ROUNDING = 1e-12  # certificates are not told apart below
 
 
-def render(facts):
-    """The whole report of one run, as far as it went."""
-    parts = [machine(facts["machine"], [*facts.get("fits", []), *facts.get("paths", [])])]
+def render(facts, groups=None):
+    """The whole report of one run, as far as it went; problems with groups may have been raced in another one."""
+    parts = []
+    if "machine" in facts:
+        parts.append(machine(facts["machine"], [*facts.get("fits", []), *facts.get("paths", [])]))
     if races := facts.get("fits"):
         parts += ["## One fit", summary(races)]
         for title, chosen in (("several", several(races)), ("two", two(races))):
@@ -29,6 +31,8 @@ def render(facts):
         parts += ["### The best peer at each accuracy", accuracies_table(races)]
     if facts.get("paths"):
         parts += ["## A path", main_table(facts["paths"]), accuracies_table(facts["paths"])]
+    if groups:
+        parts += ["## Groups of features across classes", *grouped(groups["machine"], groups["groups"])]
     if facts.get("growth"):
         parts += ["## Growth and memory", growth_table(facts["growth"])]
     if facts.get("latency"):
@@ -44,6 +48,18 @@ def machine(m, races):
         f"{m['date']}, {m['cpu']}, {m['cores']} cores shared, one thread each; load {min(loads):.1f} to "
         f"{max(loads):.1f} in the course of it. Python {m['python']}, {present}. Not here, so not measured: {absent}."
     )
+
+
+def grouped(where, races):
+    """Fits and paths beside each other: machine, the sentence that counts, each peer, each accuracy."""
+    ratios = {race["label"]: found[0] for race in races if (found := best(race))}
+    slower = [f"{label} {ratio:.2f}" for label, ratio in ratios.items() if ratio < 1]
+    close = [f"{label} {ratio:.2f}" for label, ratio in ratios.items() if 1 <= ratio < 2]
+    sentence = (
+        f"The best peer needs {mean(list(ratios.values()))} times our time to 1e-6; slower than it: "
+        f"{', '.join(slower) or 'nowhere'}; less than twice as fast: {', '.join(close) or 'nowhere else'}."
+    )
+    return machine(where, races), sentence, main_table(races), accuracies_table(races)
 
 
 def two(races):

@@ -349,6 +349,17 @@ def test_the_noise_of_grouped_complex_and_operator_problems_is_learned():
         assert 0.3 < model.noise_ / expected < 3
 
 
+def test_the_noise_of_many_targets_is_learned_in_groups_and_by_products_too():
+    Phi, Y, noise, _ = drawn("iid", 10, 0, targets=20)
+    ratios = []
+    for groups, given in ((None, Phi), (None, aslinearoperator(Phi)), (np.arange(200) // 2, Phi)):
+        with pytest.warns(UnidentifiedNoiseWarning, match="scaled lasso"):
+            model = TypeIIRegressor(fit_intercept=False, groups=groups).fit(given, Y)
+        ratios.append(model.noise_ / noise)
+    assert ratios[1] == pytest.approx(ratios[0], rel=1e-6)
+    assert 0.8 < min(ratios) < max(ratios) < 1.25
+
+
 def test_few_grouped_columns_leave_the_noise_to_the_evidence():
     Phi, y = wide_problem(n=120, p=20)
     alone = TypeIIRegressor(tol=1e-8).fit(Phi, y)

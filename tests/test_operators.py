@@ -9,8 +9,11 @@ from scipy.fft import dct, idct
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import smaller
-from smaller import LaplaceRegressor, LaplaceRegressorCV, TypeIRegressor
+from smaller import LaplaceRegressor, LaplaceRegressorCV, TypeIIRegressor, TypeIRegressor, maximally_sparse
+from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
+from smaller.objective.evidence import Evidence
+from smaller.solvers.type2 import auto
 
 
 def problem(n=30, p=80, targets=1, seed=0):
@@ -107,6 +110,43 @@ def test_type_one_of_several_targets_of_an_operator_has_a_remedy():
     Phi, Y, _ = problem(targets=2)
     with pytest.raises(ValueError, match="LaplaceRegressor\\(groups='features'\\)"):
         TypeIRegressor().fit(aslinearoperator(Phi), Y)
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(80) % 40], ids=["alone", "groups"])
+def test_a_fit_by_products_alone_is_that_with_columns(monkeypatch, groups):
+    """Large problems form neither their columns nor copies of the covariance; here a small one is treated so."""
+    Phi, y, _ = problem()
+    options = {"noise": 0.01, "groups": groups, "tol": 1e-8}
+    whole = TypeIIRegressor(**options).fit(aslinearoperator(Phi), y)
+    monkeypatch.setattr(auto, "LASSO_SAMPLES", 10)
+    lean = TypeIIRegressor(**options).fit(aslinearoperator(Phi), y)
+    assert lean.status_ == "converged"
+    assert lean.evidence_ == pytest.approx(whole.evidence_, abs=1e-7)
+    assert_allclose(lean.coef_, whole.coef_, atol=1e-7)
+    assert_allclose(lean.covariance_, whole.covariance_, rtol=1e-6, atol=1e-12)
+    assert lean.violation_ <= 1e-8
+
+
+def test_a_search_whose_work_is_limited_says_what_is_still_promised():
+    Phi, y, _ = problem()
+    evidence = Evidence(as_design(Phi), y[:, None])
+    short, long = (auto.best_evidence(evidence, 1e-4, 1e-6, 100, effort) for effort in (0.0, np.inf))
+    assert (short.status.name, long.status.name) == ("SLOPING", "CONVERGED")
+    assert short.violation > 1e-6 > long.violation
+    assert short.objective > long.objective
+
+
+def test_the_sparsest_solution_of_an_operator_with_noise_is_that_of_its_matrix():
+    """With columns of different norms; the same as of the matrix."""
+    Phi, y, _ = problem(60, 150)
+    Phi *= np.linspace(0.1, 10, 150)
+    operator = aslinearoperator(Phi)
+    here, there = (maximally_sparse(X, y, noise=0.01) for X in (Phi, operator))
+    assert_allclose(there.x, here.x, atol=1e-8)
+    assert_allclose(there.plain, here.plain, atol=1e-8)
+    assert there.residual == pytest.approx(here.residual, abs=1e-10)
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        maximally_sparse(aslinearoperator(Phi + 1j), y, noise=0.01)
 
 
 NUMBERS = ("JeffreysRegressor", "RVMRegressor")

@@ -20,7 +20,7 @@ from smaller import SMLR, RVMClassifier, RVMRegressor, datasets
 from smaller.basis import Kernel
 from smaller.design import LazyDesign, as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
-from smaller.objective.evidence import Evidence
+from smaller.objective.evidence import Evidence, Weighing
 from smaller.objective.laplace_evidence import LaplaceEvidence
 from smaller.solvers.type2 import sequential as regression
 from smaller.solvers.type2 import sequential_laplace as laplace
@@ -653,3 +653,12 @@ def test_offsets_of_a_million_end_within_the_newton_steps_allowed():
         model = RVMClassifier(algorithm="original", max_iter=20).fit(X, y, None, 1e6 * rng.standard_normal((24, 3)))
     assert np.isfinite(model.objective_)
     assert len(model.history_) <= 20 + 1
+
+
+def test_the_mean_on_nearly_collinear_columns_is_optimal_to_rounding():
+    """Else columns left out, which see the residuals, would promise what is only the rounding of the weights."""
+    rng = np.random.default_rng(0)
+    B = 1e6 * (np.outer(rng.standard_normal(50), np.ones(20)) + 1e-2 * rng.standard_normal((50, 20)))
+    T = 1e6 * rng.standard_normal((50, 1))
+    m = Weighing(B).mean(T)
+    assert np.abs(B.T @ (T - B @ m) - m).max() <= 2e-15 * (np.abs(B).T @ np.abs(T)).max()

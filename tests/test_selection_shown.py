@@ -55,6 +55,7 @@ def test_report_has_frequencies_intervals_and_the_plain_sentence(halves, selecto
         assert row["frequency"] == selector.frequencies_[j]
         assert row["interval"] == [table.lower[0, j], table.upper[0, j]]
         assert row["p_holm"] == table.p_holm[j]
+    assert found["kept"]["tests"] == table.sentence()
     told = found["selection"]
     assert (
         told["plain"] == f"Of these 3 features (of 12), at most {selector.expected_false_:.2g} is expected to be false."
@@ -71,12 +72,23 @@ def test_page_shows_them(halves, selector):
     X, y, new, truth = halves
     model = SMLR(3.0, standardize=True).fit(X, y)
     page = report(model, new, truth, selection=selector, intervals=debiased(model, X, y)).html
+    assert "intervals can be trusted." in page
     assert "How far can this list be trusted?" in page
     assert "expected to be false." in page
     assert '<th scope="col">frequency</th>' in page
     assert "95% interval of 1 against 0, per unit" in page
     assert "p-value (Holm)" in page
     assert "How far can this list be trusted?" not in report(model, new, truth).html
+
+
+def test_report_of_p_values_of_splits_says_why_there_are_no_intervals(halves):
+    X, y, new, truth = halves
+    model = SMLR(3.0, standardize=True).fit(X, y)
+    table = debiased(model, X, y, p_values="multi-split", n_splits=20, random_state=0)
+    found = facts(model, new, truth, intervals=table)["kept"]
+    assert [column["title"] for column in found["columns"]] == ["p-value (many splits)"]
+    assert "p-values come from 20 splits" in found["tests"]
+    assert "tests" not in facts(model, new, truth)["kept"]
 
 
 def test_report_on_the_rows_that_selected_says_so(halves, selector):
@@ -175,7 +187,12 @@ def test_command_lists_features_with_their_frequencies(files, capsys):
         ("classes.csv", ["--threshold", "0.9"], "at least 90% of 100 half-samples"),
         ("classes.csv", [], "measure its errors, and test its weights, on other rows"),
         ("classes.csv", ["--method", "tests", "--ignore", "patient"], "at least 8 for each: intervals can be trusted"),
-        ("numbers.csv", ["--method", "tests", "--ignore", "patient"], "have a weight that is not 0"),
+        (
+            "classes.csv",
+            ["--method", "tests", "--ignore", "patient"],
+            "how the log odds of well against sick change",
+        ),
+        ("numbers.csv", ["--method", "tests", "--ignore", "patient"], "how the target changes for one unit more"),
         ("classes.csv", ["--method", "splits", "--ignore", "patient"], "p-values come from 50 splits"),
         ("classes.csv", ["--method", "knockoffs", "--fdr", "0.5", "--ignore", "patient"], "sets of knockoffs"),
     ],
@@ -196,6 +213,8 @@ def test_command_has_every_method(files, capsys, table, options, said):
         (["--bound", "sharp"], "--bound must be one of 'worst-case'"),
         (["--selected", "9", "--threshold", "0.6", "--max-false", "1"], "more than max_false=1"),
         (["--selected", "99"], "n_selected=99 features cannot be selected from"),
+        (["--fdr", "0.2"], "--fdr is for --method knockoffs; leave it out, or give --method knockoffs instead of stab"),
+        (["--method", "tests", "--max-false", "1"], "--max-false is for --method stability; leave it out"),
     ],
 )
 def test_command_refuses_with_a_sentence(files, capsys, options, said):

@@ -212,7 +212,7 @@ def test_entries_on_the_grid_are_those_of_the_reference():
     found = follow(inputs["lams"])
     first = np.array([np.flatnonzero(column)[0] if column.any() else -1 for column in found.coefs.any(axis=1).T])
     expected = np.array([np.argmin(abs(inputs["lams"] - lam)) if lam else -1 for lam in reference["entry"]])
-    assert (abs(first - expected) <= 1).all()
+    assert_array_equal(first, expected)
 
 
 def test_features_that_enter_together_are_left_out_together():

@@ -3,6 +3,7 @@
 name                    as printed
 available()             its version, "" when it is not installed (and does not import it: workers do)
 supports(problem)       whether it solves this very objective
+grouped                 optional: True where it also has norms of rows (problem.grouped)
 ladder()                tolerances, from loose to tight
 prepare(problem)        keep the data in the solver's favourite layout; not timed
 fit(lam, tol)           W at one lam, (p, n_classes), or (p,) for two classes; timed
@@ -41,6 +42,7 @@ def adapters():
         ours,
         pycasso,
         r_glmnet,
+        skein,
         skglm,
         sklearn_liblinear,
         sklearn_newton,
@@ -64,6 +66,7 @@ def adapters():
         glum.Glum,
         adelie.Adelie,
         adelie.AdeliePath,
+        skein.Skein,
         cyanure.Cyanure,
         pycasso.Pycasso,
         snapml.SnapML,

@@ -1,4 +1,4 @@
-"""adelie's group elastic net, every group of one coefficient, at one lam and along a path to it."""
+"""adelie's group elastic net, every group of one coefficient, or of a feature, at one lam and along a path to it."""
 
 import numpy as np
 
@@ -15,6 +15,7 @@ class PerCoefficient(np.ndarray):
 
 class Adelie:
     name = "adelie"
+    grouped = True
 
     @staticmethod
     def available():
@@ -38,7 +39,8 @@ class Adelie:
         # Its loss is divided by the samples and, for several classes, by the classes too.
         self.scale = len(problem.y) * (1 if problem.binary else problem.n_classes)
         self.shape, self.n_classes, self.lam_max = problem.X.shape, problem.n_classes, problem.lam_max
-        self.binary = problem.binary
+        self.binary, self.grouped = problem.binary, problem.grouped
+        self.scale *= np.sqrt(problem.n_classes) if problem.grouped else 1.0  # the factor of a row of the weights
 
     def fit(self, lam, tol):
         return self.unpack(self.path([lam], tol))[-1]
@@ -46,7 +48,8 @@ class Adelie:
     def path(self, lams, tol):
         import adelie
 
-        groups = None if self.binary else np.arange(self.shape[1] * self.n_classes).view(PerCoefficient)
+        whole = self.binary or self.grouped
+        groups = None if whole else np.arange(self.shape[1] * self.n_classes).view(PerCoefficient)
         return adelie.grpnet(
             self.X,
             self.glm,

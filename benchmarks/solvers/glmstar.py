@@ -7,6 +7,7 @@ from . import decades, installed
 
 class Glmstar:
     name = "glmstar"
+    grouped = True
 
     @staticmethod
     def available():
@@ -23,6 +24,7 @@ class Glmstar:
     def prepare(self, problem):
         self.X = problem.X.tocsc() if problem.sparse else np.asfortranarray(problem.X)
         self.y, self.binary, self.lam_max = problem.y, problem.binary, problem.lam_max
+        self.options = {"grouped": True} if problem.grouped else {}
 
     def fit(self, lam, tol):
         return self.path([lam], tol)[-1]
@@ -34,7 +36,11 @@ class Glmstar:
         # fdev and devmax would end the path early; every other default stays.
         control = FastNetControl(thresh=tol, fdev=0.0, devmax=1.0, maxit=10**7)
         model = (LogNet if self.binary else MultiClassNet)(
-            lambda_values=np.asarray(lams) / len(self.y), standardize=False, fit_intercept=False, control=control
+            lambda_values=np.asarray(lams) / len(self.y),
+            standardize=False,
+            fit_intercept=False,
+            control=control,
+            **self.options,
         )
         return model.fit(self.X, self.y).coefs_
 

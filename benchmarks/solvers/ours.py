@@ -7,6 +7,7 @@ from . import decades, installed
 
 class Ours:
     name = "smaller"
+    grouped = True
 
     @staticmethod
     def available():
@@ -23,17 +24,18 @@ class Ours:
     def prepare(self, problem):
         self.X = problem.X.tocsc() if problem.sparse else np.asfortranarray(problem.X)
         self.y, self.binary = problem.y, problem.binary
+        self.options = {"fit_intercept": False, "groups": "features" if problem.grouped else None}
 
     def fit(self, lam, tol):
         from smaller import SMLR
 
-        coef = SMLR(lam=lam, fit_intercept=False, tol=tol).fit(self.X, self.y).coef_
+        coef = SMLR(lam=lam, tol=tol, **self.options).fit(self.X, self.y).coef_
         return coef[0] if self.binary else coef.T
 
     def path(self, lams, tol):
         from smaller import path
 
-        return path(self.X, self.y, lams=lams, fit_intercept=False, tol=tol)
+        return path(self.X, self.y, lams=lams, tol=tol, **self.options)
 
     def unpack(self, found):
         return [coef[0] if self.binary else coef.T for coef in found.coefs]

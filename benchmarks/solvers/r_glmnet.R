@@ -17,6 +17,7 @@ x <- if (file.exists(file.path(folder, "indptr"))) {
   matrix(read("data", "double"), shape[1], shape[2])
 }
 family <- if (shape[3] == 2) "binomial" else "multinomial"
+type <- if (shape[4] == 1) "grouped" else "ungrouped"
 
 requests <- file("stdin", "r")
 cat("ready\n")
@@ -24,7 +25,7 @@ while (length(line <- readLines(requests, 1)) == 1) {
   numbers <- as.numeric(strsplit(line, " ")[[1]])
   start <- Sys.time()
   busy <- sum(proc.time()[1:2])
-  fit <- glmnet(x, y, family = family, lambda = numbers[-1] / nrow(x), standardize = FALSE, intercept = FALSE,
+  fit <- glmnet(x, y, family = family, type.multinomial = type, lambda = numbers[-1] / nrow(x), standardize = FALSE, intercept = FALSE,
                 thresh = numbers[1], maxit = 1e7)
   busy <- sum(proc.time()[1:2]) - busy
   wall <- as.numeric(Sys.time() - start, units = "secs")

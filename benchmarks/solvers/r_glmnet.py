@@ -25,6 +25,7 @@ def version():
 
 class RGlmnet:
     name = "R glmnet"
+    grouped = True
 
     @staticmethod
     def available():
@@ -75,7 +76,8 @@ class RGlmnetPath(RGlmnet):
 
 
 def files(problem):
-    arrays = {"shape": np.array([*problem.X.shape, problem.n_classes], dtype=np.int32), "y": problem.y.astype(np.int32)}
+    shape = np.array([*problem.X.shape, problem.n_classes, problem.grouped], dtype=np.int32)
+    arrays = {"shape": shape, "y": problem.y.astype(np.int32)}
     if problem.sparse:
         X = problem.X.tocsc().sorted_indices()
         return arrays | {"data": X.data, "indices": X.indices.astype(np.int32), "indptr": X.indptr.astype(np.int32)}

@@ -10,8 +10,9 @@ from ._version import __version__
 # Where each public name is defined; its module is imported when the name is first used.
 _DEFINED_IN = {
     "export": "to_c to_onnx",
-    "models.adaptive": "JeffreysClassifier JeffreysRegressor LaplaceRegressor",
+    "models.adaptive": "LaplaceRegressor",
     "models.jcfo": "JCFO",
+    "models.jeffreys": "JeffreysClassifier JeffreysRegressor",
     "models.kernel_machines": "JFSCL LRVM",
     "models.multinomial": "RMLR SMLR",
     "models.rvm": "RVMClassifier RVMRegressor",

@@ -6,10 +6,10 @@ from . import inference as inference
 from ._version import __version__ as __version__
 from .export import to_c as to_c
 from .export import to_onnx as to_onnx
-from .models.adaptive import JeffreysClassifier as JeffreysClassifier
-from .models.adaptive import JeffreysRegressor as JeffreysRegressor
 from .models.adaptive import LaplaceRegressor as LaplaceRegressor
 from .models.jcfo import JCFO as JCFO
+from .models.jeffreys import JeffreysClassifier as JeffreysClassifier
+from .models.jeffreys import JeffreysRegressor as JeffreysRegressor
 from .models.kernel_machines import JFSCL as JFSCL
 from .models.kernel_machines import LRVM as LRVM
 from .models.multinomial import RMLR as RMLR

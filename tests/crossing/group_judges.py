@@ -92,6 +92,8 @@ class GroupedSoftmax(Softmax):
         for _ in range(steps):
             R = self.residual(self.scores(W, b))
             active = (W != 0) | self.free
+            if not active.any() and not self.intercept:
+                break  # no weight to step on
             A = self._free_columns(active)
             pull, curved = self._norms_derivatives(W)
             G = self.slope(R)[0] + self.l2 * W + self.l1 * np.sign(W) + pull

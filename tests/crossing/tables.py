@@ -260,16 +260,24 @@ TABLES = [
         "LaplaceRegressorCV",
         {
             **REAL,
-            "targets": [1],
+            "targets": [1, 3],
             "basis": MORE_BASES,
             "rule": ["min", "1se"],
             "noise": ["learn", 0.5],
             "fit_intercept": [True, False],
             "standardize": [True, False],
+            "l2": [0.0, 0.5],
+            "penalty_factor": ["none", "zeros and twos", "each weight"],
+            "groups": GROUPS,
         },
         "lasso",
         fixed={"lams": 6, "cv": 2},
-        refused=SMLR_RULES,
+        refused=refuse(
+            SMLR_RULES,
+            no_such_groups,
+            other_columns,
+            lambda row: "labels" in row["groups"] and row["basis"] not in ("linear", "quadratic"),  # other columns
+        ),
     ),
     Table(
         "JeffreysRegressor",

@@ -121,10 +121,11 @@ def _select_features(
     selected: Annotated[int | None, option("Features selected on each half, for stability.")] = None,
     threshold: Annotated[float | None, option("Share of the halves that must select a feature, for stability.")] = None,
     bound: Annotated[
-        str, typer.Option(help="Bound for stability: worst-case, unimodal, r-concave, meinshausen-buehlmann.")
-    ] = "unimodal",
+        str | None,
+        option("For stability: worst-case, unimodal, r-concave, meinshausen-buehlmann; unimodal by default."),
+    ] = None,
     method: Annotated[str, typer.Option(help="stability, knockoffs, tests, splits or sets.")] = "stability",
-    fdr: Annotated[float, typer.Option(help="Share of false features allowed, for knockoffs.")] = 0.1,
+    fdr: Annotated[float | None, option("Share of false features allowed, for knockoffs; 0.1 by default.")] = None,
     group: Annotated[str | None, option("A column of labels: rows of one label stay together, for stability.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random halves, knockoffs or splits.")] = 0,
     jobs: Annotated[int, typer.Option(help="Halves side by side; -1 for all processors.")] = -1,

@@ -34,6 +34,7 @@ from .grouping import groups_of
 from .terminal import grid, say, working
 
 LISTED = 30  # features shown
+USUAL_BOUND, USUAL_RATE = "unimodal", 0.1
 OTHER_ROWS = (
     "On these rows a model of the features selected looks better than it is: measure its errors, and test its weights, "
     "on other rows."
@@ -48,9 +49,9 @@ def select_features(
     max_false: float | None,
     selected: int | None,
     threshold: float | None,
-    bound: str,
+    bound: str | None,
     method: str,
-    fdr: float,
+    fdr: float | None,
     group: str | None,
     seed: int,
     jobs: int,
@@ -63,7 +64,9 @@ def select_features(
     """Select features with a bound on how many of them are false."""
     check_task(task)
     choose("--method", method, METHODS)
-    choose("--bound", bound, BOUNDS)
+    _refuse_of_others(method, {"--max-false": max_false, "--selected": selected, "--threshold": threshold,
+                               "--bound": bound, "--fdr": fdr})  # fmt: skip
+    choose("--bound", bound or USUAL_BOUND, BOUNDS)
     check_place(output, data)
     if group is not None and method != "stability":
         raise ValueError(f"--group is for --method stability; {method} needs rows that are independent of each other.")
@@ -76,8 +79,8 @@ def select_features(
     y = target_for(task, table.y)
     together = _groups(data, group, table, reading) if group else None
     labels = groups_of(groups, table.columns)
-    numbers = {**_two_of_three(max_false, selected, threshold), "bound": bound}
-    asked = Asked(numbers, fdr, together, {"random_state": seed, "n_jobs": jobs}, labels)
+    numbers = {**_two_of_three(max_false, selected, threshold), "bound": bound or USUAL_BOUND}
+    asked = Asked(numbers, USUAL_RATE if fdr is None else fdr, together, {"random_state": seed, "n_jobs": jobs}, labels)
     with working(f"Selecting among {table.X.shape[1]} features"):
         found = METHODS[method](task, table, y, asked)
     _show(found)
@@ -94,6 +97,14 @@ class Asked(NamedTuple):
     groups: np.ndarray | None
     draws: dict[str, Any]  # how random draws are made
     labels: Any = None  # of the columns: groups that are the features
+
+
+def _refuse_of_others(method: str, given: dict[str, Any]) -> None:
+    """Refuse numbers that the method does not take: a promise that is not kept must not be asked for in vain."""
+    for name, value in given.items():
+        of = "knockoffs" if name == "--fdr" else "stability"
+        if value is not None and method != of:
+            raise ValueError(f"{name} is for --method {of}; leave it out, or give --method {of} instead of {method}.")
 
 
 def _two_of_three(max_false: float | None, selected: int | None, threshold: float | None) -> dict[str, Any]:
@@ -144,7 +155,17 @@ def _by_tests(task: str, table: Table, y, asked: Asked, p_values: str = "auto") 
     chosen = np.isin(np.arange(len(found.names)), found.significant())
     columns: dict[str, Any] = {"feature": table.columns.inputs, "p_value": found.p_value, "p_holm": found.p_holm}
     columns |= _interval_columns(found)
-    return {**columns, "selected": chosen}, found.p_value, found.sentences()
+    lines = found.sentences()
+    if found.lower is not None:
+        lines.append(_meaning(found, task))
+    return {**columns, "selected": chosen}, found.p_value, lines
+
+
+def _meaning(found: WeightTable, task: str) -> str:
+    """What the ends of the intervals are of."""
+    of = f" of {found.contrasts[0]}" if len(found.contrasts) == 1 else ""
+    what = f"log odds{of} change" if task == CLASSIFICATION else "target changes"
+    return f"From lower to upper: {found.level:.0%} interval of how the {what} for one unit more of a feature."
 
 
 def _by_sets(task: str, table: Table, y, asked: Asked) -> Listed:
@@ -196,7 +217,8 @@ def _show(found: Listed) -> None:
     order = order[chosen[order] | (rank[order] != 0)]  # a feature that no half-sample selected is not worth a line
     texts = [name for name in columns if name != "selected"]
     rows = [[*(_cell(columns[name][j]) for name in texts), "selected" if chosen[j] else ""] for j in order]
-    grid([*texts, ""], rows)
+    if rows:
+        grid([*texts, ""], rows)
     for line in lines:
         say(line)
 

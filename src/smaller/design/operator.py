@@ -120,6 +120,29 @@ class EmbeddedOperator(LinearOperator):
         return self._rmatmat(u.reshape(-1, 1))[:, 0]
 
 
+class NormedOperator(LinearOperator):
+    """The columns of an operator divided by their norms; X[:, columns] are some of them, as of a matrix."""
+
+    def __init__(self, operator: LinearOperator, norm: np.ndarray):
+        super().__init__(np.dtype(np.float64), operator.shape)
+        self.operator, self.norm = operator, norm
+
+    def __getitem__(self, key: tuple[slice, np.ndarray]) -> np.ndarray:
+        return operator_columns(self.operator, key[1]) / self.norm[key[1]]
+
+    def _matmat(self, V):
+        return self.operator.matmat(V / self.norm[:, None])
+
+    def _matvec(self, v):
+        return self.operator.matvec(v.ravel() / self.norm)
+
+    def _rmatmat(self, U):
+        return self.operator.rmatmat(U) / self.norm[:, None]
+
+    def _rmatvec(self, u):
+        return self.operator.rmatvec(u.ravel()) / self.norm
+
+
 class OperatorDesign(Design):
     """Products are the operator's; single columns, where a solver needs them, are products with unit vectors."""
 

@@ -22,7 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from ..basis import Kernel, Linear, Polynomial, Precomputed
-from ..models.adaptive import AdaptiveRegressor, JeffreysClassifier
+from ..models.adaptive import AdaptiveRegressor
+from ..models.jeffreys import JeffreysClassifier
 from ..models.multinomial import MultinomialModel
 from ..models.regression import VarianceModel
 from ..models.rvm import RVMClassifier

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from ..design import host
-from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
+from ..models.adaptive import LaplaceRegressor
 from ..models.base import Given
+from ..models.jeffreys import JeffreysClassifier
 from ..models.regression import RegressionModel
 from ..models.rvm import RVMClassifier
 from ..models.type12 import TypeIIClassifier, TypeIRegressor

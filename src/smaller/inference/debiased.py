@@ -16,16 +16,25 @@ from .entry import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm
 from .same_rows import through_pipeline, warn_of_kept_columns
-from .weight_estimates import determined, likelihood_estimates, one_step_estimates, standardised_rows, total
+from .weight_estimates import (
+    determined,
+    largest_leverage,
+    likelihood_estimates,
+    one_step_estimates,
+    standardised_rows,
+    total,
+)
 from .weight_table import WeightTable
 
 TRUSTED, LEAST = 8, 2  # samples for each weight: for intervals, and for estimates of any kind
 RAREST = 2  # samples of the rarest class for each feature: for intervals
+FARTHEST = 0.5  # leverage of a sample: with more, intervals of classes covered too little in simulations
 ROWS_OF_A_CLASS = 10
 LEAST_SPLITS = 20
 MOST_WEIGHTS = 10_000  # the Hessian of more would take more than 0.8 GB
 CHOICES = ("auto", "anyway"), ("auto", "debiased", "multi-split")
 LIKELIHOOD, ONE_STEP = "likelihood", "one step"
+REMEDY = "take logarithms or ranks of columns with a few very large values, and leave out columns that few samples have"
 
 
 def debiased(
@@ -52,8 +61,10 @@ def debiased(
     the other half tests them, fifty times. It assumes that the choosing half finds every true feature.
 
     Where a column is a sum of multiples of others, single weights are not determined: then there are no intervals,
-    whatever the number of samples. Columns that the model excludes (``penalty_factor`` of infinity) are left out; those
-    that it does not penalise (0) take part in the test of every split.
+    whatever the number of samples. Nor are there any for classes where a sample has a leverage above 0.5, as happens
+    with columns of a few very large values: intervals would cover too little. Columns that the model excludes
+    (``penalty_factor`` of infinity) are left out; those that it does not penalise (0) take part in the test of every
+    split.
 
     Parameters
     ----------
@@ -68,10 +79,10 @@ def debiased(
     level : float, default=0.95
         Of the intervals, each by itself.
     intervals : {"auto", "anyway"}, default="auto"
-        "anyway" gives intervals for ``2 p k <= n < 8 p k`` as well, with a warning.
+        "anyway" gives intervals wherever ``n >= 2 p k``, with a warning where they cannot be trusted.
     p_values : {"auto", "debiased", "multi-split"}, default="auto"
-        "auto" is "debiased" for ``n >= 8 p k``, and otherwise "multi-split", which comes without intervals unless
-        they are asked for.
+        "auto" is "debiased" where intervals can be trusted, and otherwise "multi-split", which comes without intervals
+        unless they are asked for.
     reference : label, default=None
         The class that the others are compared with; None is the last of several, the first of two.
     penalty : float, default=0.1
@@ -267,6 +278,10 @@ def _doubt(rows: Rows, classes: np.ndarray, samples: float, share: str) -> tuple
     if rarest < RAREST * p:
         few = f"The rarest class has {rarest:g} samples for {p} features, fewer than {RAREST} for each"
         return f"{few}: tests and intervals would err too often", LIKELIHOOD
+    leverage = largest_leverage(rows) if len(classes) else 0.0
+    if leverage > FARTHEST:
+        far = f"One sample decides {leverage:.0%} of its own fitted value, more than {FARTHEST:.0%} ({REMEDY})"
+        return f"{far}: tests and intervals would err too often", LIKELIHOOD
     return "", LIKELIHOOD
 
 

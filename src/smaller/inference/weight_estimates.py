@@ -20,6 +20,7 @@ from .knockoff_statistics import tuned
 from .one_step import Estimates, curvature_at, one_step
 
 ROUNDING = 1e-13  # relative to the targets: smaller residuals are rounding errors
+BLOCK = 2**22  # numbers that are multiplied with the correlations at a time
 SINGULAR = 1e-10  # smallest eigenvalue of the columns' correlations at which their weights are determined
 
 
@@ -30,12 +31,26 @@ def total(rows: Rows) -> float:
 
 def determined(rows: Rows) -> bool:
     """Whether no column is a sum of multiples of others and of the intercept, so that every weight has one value."""
+    return bool(np.linalg.eigvalsh(_correlations(rows)[2])[0] > SINGULAR)
+
+
+def largest_leverage(rows: Rows) -> float:
+    """How much of its own fitted value one sample decides in least squares, at most; a sample of weight 2 is two."""
+    Z, mean, C = _correlations(rows)
+    root, step = np.linalg.inv(np.linalg.cholesky(C)).T, max(BLOCK // Z.shape[1], 1)
+    blocks = (Z[first : first + step] @ root - mean @ root for first in range(0, Z.shape[0], step))
+    farthest = max(float((block**2).sum(axis=1).max()) for block in blocks)
+    return (farthest + float(rows.estimator.fit_intercept)) / total(rows)
+
+
+def _correlations(rows: Rows) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Columns of variance 1, what is left of their means (0 without an intercept), and their correlations."""
     Z, _, extra = standardised_rows(rows)[0]
     weight = extra.get("sample_weight", np.ones(len(rows.y))) / total(rows)
     gram = Z.T @ (Z.multiply(weight[:, None]) if sparse.issparse(Z) else Z * weight[:, None])
     gram = gram.toarray() if sparse.issparse(gram) else gram
     mean = weight @ Z if rows.estimator.fit_intercept else np.zeros(Z.shape[1])
-    return bool(np.linalg.eigvalsh(gram - np.outer(mean, mean))[0] > SINGULAR)
+    return Z, mean, gram - np.outer(mean, mean)
 
 
 def likelihood_estimates(rows: Rows, classes: np.ndarray) -> Estimates:

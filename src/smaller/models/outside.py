@@ -52,7 +52,7 @@ def added_variance(model, X) -> np.ndarray:
     v = e^2 / (1 / g + s), e = k(x, x) - phi(x)' S Phi' k / noise, s = k' (I - Phi S Phi' / noise) k / noise, with k the
     column on the training samples, S the covariance of the weights, and g, the prior variance of the new weight, the
     largest of those kept (Rasmussen and Quinonero-Candela 2005). Columns are centred where there is an intercept.
-    Training samples are the distinct rows, each counted once.
+    The centres stand for the training samples: the distinct rows, each counted once, or those that are candidates.
     """
     basis, support, noise = model.basis_, model.support_, model.noise_
     centers = basis.centers_

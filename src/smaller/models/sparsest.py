@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from ..design import as_design, is_operator
-from ..design.operator import checked_operator, operator_columns
+from ..design.operator import NormedOperator, checked_operator, operator_columns
 from ..objective.evidence import Evidence
 from ..solvers.type2.recovery import EXACT, Attempt, noiseless, noisy
 from ..solvers.type2.unknown_noise import FEWEST, noise_of_many_columns
@@ -63,7 +64,8 @@ def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=
     Parameters
     ----------
     Phi : array-like of shape (n, m), or LinearOperator
-        The dictionary; its columns are scaled to unit norm inside. Of an operator all columns are formed.
+        The dictionary; its columns are scaled to unit norm inside. Of an operator, products are enough where `noise` is
+        positive; for y = Phi x all columns are formed.
     y : array-like of shape (n,)
     alpha : float or sequence of floats
         In units of the largest squared coefficient.
@@ -92,19 +94,16 @@ def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=
     >>> print(found.support, "where plain L1 has", np.count_nonzero(found.plain), "non-zeros")
     [ 0  2  4 15 17 18 30 31 33] where plain L1 has 30 non-zeros
     """
-    if is_operator(Phi):
-        operator = checked_operator(Phi)
-        Phi = operator_columns(operator, np.arange(operator.shape[1]))
-    Phi = check_array(Phi, dtype=np.float64, input_name="Phi")
+    Phi = _dictionary(Phi, noise)
     y = column_or_1d(check_array(y, ensure_2d=False, dtype=np.float64, input_name="y"))
     check_consistent_length(Phi, y)
     settings = list(product(_several("alpha", alpha), _several("q", q)))
-    norm, size = np.linalg.norm(Phi, axis=0), np.linalg.norm(y)
+    norm, size = _norms(Phi), np.linalg.norm(y)
     norm = np.where(norm > 0, norm, 1.0)
     if size == 0:
         zero = np.zeros(len(norm))
         return SparseSolution(zero, np.empty(0, dtype=int), settings[0][0], settings[0][1], zero.copy(), 0.0)
-    columns, target = Phi / norm, y / size
+    columns, target = NormedOperator(Phi, norm) if is_operator(Phi) else Phi / norm, y / size
     found, variance = None, 0.0 if noise is None else noise / size**2
     if noise is not None or _in_span(columns, target):
         found = _search(columns, target, variance, settings, max_iter)
@@ -115,6 +114,25 @@ def maximally_sparse(Phi, y, alpha=(1e-2, 1e-4, 1e-6), q=(1.0, 0.5, 2.0), noise=
     x = best.x * size / norm
     residual = float(np.linalg.norm(y - Phi @ x) / size)
     return SparseSolution(x, np.flatnonzero(x), alpha, q, plain.x * size / norm, residual, float(variance * size**2))
+
+
+def _dictionary(Phi, noise: float | None) -> Any:
+    """The matrix, of which y = Phi x needs all columns; or the operator, where a noise is given."""
+    if not is_operator(Phi):
+        return check_array(Phi, dtype=np.float64, input_name="Phi")
+    operator = checked_operator(Phi)
+    if np.issubdtype(operator.dtype, np.complexfloating):
+        raise ValueError(
+            "Complex data not supported: Phi is a complex operator; TypeIIRegressor(complex=True) takes it."
+        )
+    return operator if noise else operator_columns(operator, np.arange(operator.shape[1]))
+
+
+def _norms(Phi) -> np.ndarray:
+    if not is_operator(Phi):
+        return np.linalg.norm(Phi, axis=0)
+    n = Phi.shape[0]
+    return np.sqrt(as_design(Phi).moments(np.ones(n)).second(float(n)))
 
 
 def _in_span(Phi: np.ndarray, y: np.ndarray) -> bool:

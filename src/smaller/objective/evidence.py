@@ -26,7 +26,7 @@ AT_ONCE = 8  # columns whose products are taken together, so that no copy of all
 CONSTANT_TARGET = 1e-14  # targets that differ from their mean by less than this part of it are constant up to rounding
 SAFE = 1e7  # trace of B^T B / noise up to which the log determinant of products of columns has nine digits
 IN_BLOCK = 128  # products of all columns that are formed at a time where they are many
-BLOCK = 1024  # columns that are formed at a time
+BLOCK = 1 << 22  # numbers in the columns that are formed at a time
 AT_HAND = 2**24  # products of all columns with the model's that are kept at once
 DOUBTFUL = 1e-4  # a sparsity left with this fraction after a subtraction is computed again without subtraction
 
@@ -64,7 +64,7 @@ class Weighing:
     def __init__(self, B: np.ndarray):
         r = B.shape[1]
         Q, R = qr(np.vstack([B, np.eye(r)]), mode="economic", check_finite=False)
-        self.Q, self.half = Q, solve_triangular(R, np.eye(r), check_finite=False)
+        self.B, self.Q, self.half = B, Q, solve_triangular(R, np.eye(r), check_finite=False)
         self.logdet = 2 * float(np.log(np.abs(R.diagonal())).sum())  # log|B^T B + I|
 
     @property
@@ -74,7 +74,9 @@ class Weighing:
 
     def mean(self, T: np.ndarray) -> np.ndarray:
         """The mean of the weights, (r, k), for targets T (n, k)."""
-        return self.half @ (self.Q[: len(T)].T @ T)
+        m = self.half @ (self.Q[: len(T)].T @ T)
+        # Once more for what is left: where columns are nearly collinear the rounding of m shows in the residuals.
+        return m + self.half @ (self.Q.T @ np.vstack([T - self.B @ m, -m]))
 
     def least(self, T: np.ndarray) -> np.ndarray:
         """min_m |t - B m|^2 + |m|^2 of each column t of T: (k,)."""
@@ -248,8 +250,9 @@ class Evidence:
         residual, exact = self.root * self.Z - Phi @ fit.mean, self._weighing(fit, Phi)
         low = exact is not None or z < DOUBTFUL * self.columns.square / fit.noise
         doubtful = np.flatnonzero(np.isfinite(self.columns.unit) & low)
-        for first in range(0, len(doubtful), BLOCK):
-            rows = doubtful[first : first + BLOCK]
+        count = max(1, BLOCK // len(Phi))
+        for first in range(0, len(doubtful), count):
+            rows = doubtful[first : first + count]
             columns = self.take(rows)
             if exact is None:
                 M = fit.covariance @ (Phi.T @ columns) / fit.noise

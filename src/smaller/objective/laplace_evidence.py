@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import helmert, qr, solve_triangular
 
+from .._core.reference_sums import softmax_fit
 from ..design import Design
 from .evidence import LOG_2PI, Quality, inverse
 from .weighted_columns import Columns
@@ -111,15 +112,8 @@ class LaplaceEvidence:
 
     def likelihood(self, F: np.ndarray) -> tuple[np.ndarray, float]:
         """Probabilities and the negative log-likelihood."""
-        F = F + self.offset
-        if F.shape[1] == 1:
-            tail = np.exp(-np.abs(F))
-            P = np.where(F >= 0, 1.0, tail) / (1 + tail)
-            return P, float(self.s @ (np.log1p(tail) + np.maximum(F, 0.0) - self.Y * F)[:, 0])
-        F = F - F.max(axis=1, keepdims=True)
-        P = np.exp(F)
-        total = P.sum(axis=1)
-        return P / total[:, None], float(self.s @ (np.log(total) - np.einsum("nc,nc->n", self.Y, F)))
+        P, _, loss = softmax_fit(F + self.offset, self.Y, self.s, reference=self.outputs == 1)
+        return P, loss
 
     def residual(self, P: np.ndarray) -> np.ndarray:
         """s (Y - P), (n, outputs)."""

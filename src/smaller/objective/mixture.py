@@ -103,7 +103,7 @@ class MixturePosterior:
         # Centred residuals are not multiplied by the means of the columns, however large these are.
         centred = self.s * (residual + tilt / self.total)
         pull = -self.design.pull(centred[:, None], rows)[:, 0]
-        h, gamma, _ = self.prior.at(w, rows)
+        h, gamma = self.prior.at(w, rows)
         value = loss + scale + float(h.sum()) / 2
         missed = np.abs(pull * gamma / w - 1.0).max(initial=0.0)
         violation = max(float(missed), abs(tilt) / (self.total * np.sqrt(likelihood.bound)))

@@ -20,10 +20,11 @@ from sklearn.frozen import FrozenEstimator
 from ..basis import BASES, KERNELS, GatedKernel, Kernel, Linear, Polynomial, Precomputed, Standardized
 from ..decision import CostSensitive, PriorShift, Rejecting
 from ..decision.wrapper import Wrapper, thawed
-from ..models.adaptive import JeffreysClassifier, LaplaceRegressor
+from ..models.adaptive import LaplaceRegressor
 from ..models.base import Estimator
 from ..models.classification import ClassificationModel
 from ..models.jcfo import JCFO
+from ..models.jeffreys import JeffreysClassifier
 from ..models.kernel_machines import JFSCL
 from ..models.regression import RegressionModel, VarianceModel
 from ..models.rvm import RVMClassifier

@@ -14,8 +14,9 @@ from ..data.tables import Columns, TableTransformer
 from ..decision import CostSensitive, PriorEstimate, PriorShift, Rejecting, RiskCoverage, ShiftTest
 from ..decision.held_out import HeldOut
 from ..inference import PosteriorSample
-from ..models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
+from ..models.adaptive import LaplaceRegressor
 from ..models.jcfo import JCFO
+from ..models.jeffreys import JeffreysClassifier, JeffreysRegressor
 from ..models.kernel_machines import JFSCL, LRVM
 from ..models.multinomial import RMLR, SMLR
 from ..models.rvm import RVMClassifier, RVMRegressor

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import choose
-
-
-class AtWeights(NamedTuple):
-    """A mixture at some weights: h without its constant, 1 / h', and the bend of the penalty."""
-
-    h: np.ndarray
-    variance: np.ndarray
-    bend: np.ndarray
 
 
 class Mixture:
@@ -45,10 +37,14 @@ class Mixture:
         """1 + 2 z h''(z) / h'(z): the curvature of the penalty, relative to that of the normal prior in its place."""
         raise NotImplementedError
 
-    def at(self, w: np.ndarray, rows: np.ndarray) -> AtWeights:
-        """Penalties, variances and bends of the weights of these columns."""
+    def at(self, w: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Penalties and variances of the weights of these columns."""
         z = np.square(w)
-        return AtWeights(self.penalty(z), self.variance(z), self.bend(z))
+        return self.penalty(z), self.variance(z)
+
+    def bend_at(self, w: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The bends of the penalties of the weights of these columns."""
+        return self.bend(np.square(w))
 
 
 class Power(Mixture):
@@ -167,11 +163,18 @@ class InUnits(Mixture):
         """The bend of the prior, which no unit changes."""
         return self.prior.bend(self.unit**2 * z)
 
-    def at(self, w: np.ndarray, rows: np.ndarray) -> AtWeights:
-        """Penalties, variances and bends of the weights of these columns, squared in the prior's unit."""
-        unit = self.unit[rows] if self.unit.ndim else self.unit
-        h, variance, bend = self.prior.at(unit * w, rows)
-        return AtWeights(self.strength * h, variance / (self.strength * unit**2), bend)
+    def at(self, w: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Penalties and variances of the weights of these columns, squared in the prior's unit."""
+        unit = self._unit_of(rows)
+        h, variance = self.prior.at(unit * w, rows)
+        return self.strength * h, variance / (self.strength * unit**2)
+
+    def bend_at(self, w: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The bends of the penalties of the weights of these columns."""
+        return self.prior.bend_at(self._unit_of(rows) * w, rows)
+
+    def _unit_of(self, rows: np.ndarray) -> np.ndarray:
+        return self.unit[rows] if self.unit.ndim else self.unit
 
 
 def laplace_mixture(lam: float, unit: ArrayLike = 1.0) -> InUnits:

@@ -9,8 +9,8 @@ from scipy.special import expit, softmax
 
 from .. import bounds, decision
 from ..likelihoods import Probit, one_hot
-from ..models.adaptive import JeffreysClassifier
 from ..models.base import raw_scores
+from ..models.jeffreys import JeffreysClassifier
 from ..models.multinomial import MultinomialModel
 from ..tuning.ranking import (
     balanced_error,

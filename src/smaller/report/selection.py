@@ -95,7 +95,9 @@ def _add_intervals(kept: dict[str, Any], place: dict[str, int], table: WeightTab
     for key, contrast in zip(keys, shown, strict=True):
         of = "" if contrast == "target" else f" of {contrast}"
         kept["columns"].append({"key": key, "title": f"{table.level:.0%} interval{of}, per unit"})
-    kept["columns"].append({"key": "p_holm", "title": "p-value (Holm)"})
+    title = "p-value (Holm)" if table.method == "debiased" else "p-value (many splits)"
+    kept["columns"].append({"key": "p_holm", "title": title})
+    kept["tests"] = table.sentence()
 
 
 def _interval(table: Any, contrast: int, j: int) -> list[float] | None:

@@ -112,7 +112,7 @@ class _Run:
         o, rows = self.objective, self.point.rows
         keep = np.abs(w) * o.norm[rows] > NO_RETURN / o.total * o.size
         if not keep.all():
-            h = o.prior.at(w[~keep], rows[~keep]).h
+            h, _ = o.prior.at(w[~keep], rows[~keep])
             self.carried += float(np.maximum(h, np.log(np.finfo(float).tiny)).sum()) / 2
             b += float(o.mean[rows[~keep]] @ w[~keep])
             self.gram = None if self.gram is None else self.gram[np.ix_(keep, keep)]
@@ -191,7 +191,7 @@ class _Run:
     def bent(self, A: np.ndarray) -> np.ndarray:
         """The Hessian in units of U: the prior adds its bend, a learned noise -2/S v v^T, v = U pull."""
         o, p = self.objective, self.point
-        A = A + np.diag(o.prior.at(p.w, p.rows).bend)
+        A = A + np.diag(o.prior.bend_at(p.w, p.rows))
         if o.learn and p.noise > o.floor:
             v = np.sqrt(p.gamma) * p.pull
             A -= 2.0 / o.total * np.outer(v, v)
@@ -222,7 +222,7 @@ class _Run:
             return False
         relative = D / p.w
         reach, length = float(np.abs(relative).max(initial=0.0)), 1.0
-        if not o.prior.at(p.w, p.rows).bend.any():
+        if not o.prior.bend_at(p.w, p.rows).any():
             # Under a Laplace prior the model is exact until the first weight reaches zero and is pruned.
             length = 1.0 / max(1.0, float((-relative).max(initial=0.0)))
         elif reach > REACH:
@@ -260,7 +260,7 @@ class _Run:
     def leave_saddle(self) -> bool:
         """Where EM came to rest on a saddle, as it does between equal columns, step off it downhill."""
         o, p = self.objective, self.point
-        if not 1 < len(p.rows) <= o.design.n or not o.prior.at(p.w, p.rows).bend.any():
+        if not 1 < len(p.rows) <= o.design.n or not o.prior.bend_at(p.w, p.rows).any():
             return False
         value, vector = eigh(self.bent(self.curvature()[0]), subset_by_index=[0, 0], check_finite=False)
         if value[0] >= -1e-6:

@@ -20,28 +20,35 @@ from .bulk_lasso import AFTER, FROM_NOTHING, after_lassos
 from .covariance_free import STEPS as STEPS_OF_RULES
 from .covariance_free import exact_at_hand, mackay_rule, ridge_rule, strongest
 from .grouped import GroupedEvidence, GroupFit, newton_on_variances, promises, with_groups
-from .sequential import solution
+from .sequential import in_data_units, solution
 
 LASSO_SAMPLES = 4000  # with more, lassos of thousands of columns take longer than they save
 CARELESS, FEW_STEPS = 1e-2, 8  # slope and steps of Newton's method in the first two rounds
+UNSETTLED = 1.0  # nats that are promised, while which steps of large models stay careless
+EFFORT = 1e12  # cubes of the model's columns over all steps: a few minutes, in which models of 4000 columns are reached
 STEPS = 40  # of Newton's method in a round
 ENTER = 16  # groups that may enter at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a group enters with, and how often that is repeated
 DISTANCE = 1e-9  # by how much q2 must exceed k z for a group to count as one that would gain
 
 
-def best_evidence(evidence: Evidence, noise: float, tol: float, max_iter: int) -> Solution:
-    """The best model over the starts, certified over all columns; `max_iter` rounds of Newton and check at most."""
+def best_evidence(evidence: Evidence, noise: float, tol: float, max_iter: int, effort: float = np.inf) -> Solution:
+    """The best model over the starts, certified over all columns; `max_iter` rounds of Newton and check at most.
+
+    `effort` limits the work of Newton's method: cubes of the model's columns, over all its steps.
+    """
     began = time.perf_counter()
     problem = GroupedEvidence(evidence)
     best: GroupFit | None = None
     history: list[Step] = []
     for start in _starts(problem, noise):
-        found, steps = newton_and_check(start, tol, max_iter, began)
+        found, steps = newton_and_check(start, tol, max_iter, began, effort)
         history += steps
         if best is None or found.log_evidence > best.log_evidence:
             best = found
     assert best is not None
+    if is_large(problem):
+        return solution_by_products(best, history, tol)
     return solution(evidence, best.fit(), 0.0, history, tol, True)
 
 
@@ -75,18 +82,37 @@ def _starts(problem: GroupedEvidence, noise: float) -> Iterator[GroupFit]:
         yield strongest(problem, noise, 2 * STEPS_OF_RULES, ridge_rule, annealed=True)
 
 
-def newton_and_check(fit: GroupFit, tol: float, max_iter: int, began: float) -> tuple[GroupFit, list[Step]]:
+def is_large(problem: GroupedEvidence) -> bool:
+    """Whether arrays of the samples by the model's columns are to be avoided, as those of all columns are."""
+    return len(problem.evidence.s) >= LASSO_SAMPLES
+
+
+def solution_by_products(fit: GroupFit, history: list[Step], tol: float) -> Solution:
+    """The model as a solution, with the certificate of the last check of all columns, which was of this model."""
+    evidence, last = fit.problem.evidence, history[-1]
+    final = fit.lean()
+    status = Status.CONVERGED if last.violation <= tol else Status.SLOPING
+    weights, scores = in_data_units(evidence, final.rows, final.mean), np.empty((0, evidence.k))
+    known = -fit.log_evidence, np.nan, last.violation, len(history), history
+    return Solution(weights, scores, status, *known, {"fit": final})
+
+
+def newton_and_check(
+    fit: GroupFit, tol: float, max_iter: int, began: float, effort: float = np.inf
+) -> tuple[GroupFit, list[Step]]:
     """Newton on the groups of the model, and all others looked at, in turn, until these promise less than tol."""
     history: list[Step] = []
     for i in range(max_iter):
-        early, before = i < 2, fit.log_evidence
+        # Of a large model, whose steps are long, the variances are not settled while many columns are to enter.
+        early = i < 2 or (is_large(fit.problem) and history[-1].violation > UNSETTLED)
+        before = fit.log_evidence
         fit = newton_on_variances(fit, CARELESS, FEW_STEPS) if early else newton_on_variances(fit, 0.1 * tol, STEPS)
         z, q2 = fit.slopes()
         gain = promises(fit, z, q2)
         slope = float(np.abs(0.5 * fit.gamma * (fit.problem.k * z - q2)[fit.groups]).max(initial=0.0))
         violation = max(float(gain.sum()), slope)
         history.append(Step(-fit.log_evidence, violation, np.nan, len(fit.columns), time.perf_counter() - began))
-        if violation <= (tol if early else 0.5 * tol):
+        if violation <= (tol if early else 0.5 * tol) or fit.problem.work > effort:
             break
         entered = _entered(fit, gain, z, q2)
         if entered is None and not early and fit.log_evidence - before <= 0.01 * tol:

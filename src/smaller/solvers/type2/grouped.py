@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotri
 
 from ...objective.evidence import Evidence, Fit, cholesky
 from .sequential import addition_gain
@@ -37,6 +38,7 @@ class GroupedEvidence:
         self.square = columns.square[self.column]
         self._place = np.full(columns.d, -1)  # of a column among those whose products are known
         self._known, self._G = np.empty(0, dtype=int), np.empty((0, 0))
+        self.work = 0.0  # cubes of the columns of the models so far
 
     def __len__(self) -> int:
         return len(self.names)
@@ -89,13 +91,15 @@ class GroupFit:
         self.G = problem.gram(self.columns) if G is None else G
         self.C = problem.evidence.pull_targets()[self.columns]
         self.root = np.sqrt(np.repeat(gamma, self.size))
-        H = self.G * np.outer(self.root, self.root) / noise
+        H = self.G * self.root  # products of thousands of columns are large: no further copies of their size
+        H *= self.root[:, None] / noise
         H.flat[:: len(H) + 1] += 1.0
         self.factor = cholesky(H) if len(H) else H
+        problem.work += float(len(self.columns)) ** 3
         evidence = problem.evidence
         logdet = 2 * float(np.log(self.factor.diagonal()).sum())
-        misfit = max(evidence.yy - float((self.mean * (2 * self.C - self.G @ self.mean)).sum()), 0.0)
-        quadratic = misfit / noise + float((self.scaled**2).sum())
+        self.misfit = max(evidence.yy - float((self.mean * (2 * self.C - self.G @ self.mean)).sum()), 0.0)
+        quadratic = self.misfit / noise + float((self.scaled**2).sum())
         self.log_evidence = evidence._constant(noise) - 0.5 * (problem.k * logdet + quadratic)
 
     @cached_property
@@ -128,6 +132,23 @@ class GroupFit:
         residual = problem.evidence.Z - problem.columns.push(self.columns, self.mean)
         Q = problem.pull(residual) / noise
         return problem.totals(z), problem.totals((Q**2).sum(axis=1))
+
+    def lean(self) -> Fit:
+        """The same model as a Fit from the factor that is known, without arrays of the samples by the columns."""
+        evidence = self.problem.evidence
+        if not len(self.columns):
+            return evidence.empty(self.noise)
+        half, _ = dpotri(self.factor, lower=1)  # above its diagonal are the zeros of the factor
+        covariance = half + half.T
+        del half
+        covariance.flat[:: len(covariance) + 1] *= 0.5
+        covariance *= self.root
+        covariance *= self.root[:, None]
+        order = np.argsort(self.columns)
+        if (np.diff(order) != 1).any():
+            covariance = covariance[np.ix_(order, order)]
+        alpha, known = np.repeat(1 / self.gamma, self.size)[order], (self.log_evidence, self.misfit)
+        return Fit(self.columns[order], alpha, self.noise, self.mean[order], covariance, *known, np.empty((0, 0)))
 
     def fit(self) -> Fit:
         """The same model as a Fit, as other searches return it: columns in order, with their covariance."""
@@ -173,21 +194,33 @@ def newton_on_variances(fit: GroupFit, tol: float, steps: int) -> GroupFit:
 def _derivatives(fit: GroupFit) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Of L in log gamma: slope, Hessian, curvature of the convex bound; and which groups move in log gamma."""
     k, gamma, noise = fit.problem.k, fit.gamma, fit.noise
-    U = solve_triangular(fit.factor, fit.root[:, None] * fit.G, lower=True)
-    K = (fit.G - U.T @ U / noise) / noise  # Phi^T S^-1 Phi of the columns of the model
+    K = _seen(fit)
     Q = (fit.C - fit.G @ fit.mean) / noise
     z = np.maximum(fit.by_group(K.diagonal()), 1e-12 * fit.size / noise)  # rounding may leave less than nothing
     q2 = fit.by_group((Q**2).sum(axis=1))
     slope, strong = gamma * (k * z - q2), gamma * z > DETERMINED * fit.size
-    hessian = 2 * K * (Q @ Q.T) - k * K * K
+    hessian = Q @ (2 * Q.T)
+    hessian -= k * K
+    hessian *= K
     begin = np.cumsum(fit.size) - fit.size
     if len(begin) < len(hessian):
         hessian = np.add.reduceat(np.add.reduceat(hessian, begin, axis=0), begin, axis=1)
-    hessian *= np.outer(gamma, gamma)
+    hessian *= gamma
+    hessian *= gamma[:, None]
     hessian.flat[:: len(gamma) + 1] += np.where(strong, slope, 0.0)
     bound = gamma * (q2 + k * z)
     # A variance that is all but 0 has no curvature; with none at all no multiple would make the Hessian positive.
     return slope, hessian, np.maximum(bound, np.finfo(float).eps * bound.max(initial=0.0)), strong
+
+
+def _seen(fit: GroupFit) -> np.ndarray:
+    """Phi^T S^-1 Phi of the columns of the model, (G - U^T U / noise) / noise, formed in place."""
+    U = solve_triangular(fit.factor, fit.root[:, None] * fit.G, lower=True, overwrite_b=True, check_finite=False)
+    K = U.T @ U
+    K /= -fit.noise
+    K += fit.G
+    K /= fit.noise
+    return K
 
 
 def _solved(H: np.ndarray, bound: np.ndarray, slope: np.ndarray, shift: float) -> tuple[np.ndarray, float]:
@@ -196,8 +229,10 @@ def _solved(H: np.ndarray, bound: np.ndarray, slope: np.ndarray, shift: float) -
     `bound` is the curvature of the convex bound that reweighting minimises: a large e is a small step of that rule.
     """
     while True:
+        shifted = H.copy(order="F")
+        shifted.flat[:: len(H) + 1] += shift * bound
         try:
-            return -cho_solve(cho_factor(H + shift * np.diag(bound)), slope), shift
+            return -cho_solve(cho_factor(shifted, overwrite_a=True), slope), shift
         except LinAlgError:
             shift = max(SHIFTS[1] * shift, SHIFTS[0])
 

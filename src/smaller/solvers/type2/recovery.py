@@ -6,13 +6,14 @@ in use, so that one of a cluster of nearly equal columns can take over from anot
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, qr
+from scipy.linalg import cho_factor, cho_solve, qr, solve_triangular
 from scipy.optimize import linprog
 
-from ...design import as_design
+from ...design import as_design, is_operator
+from ...design.operator import NormedOperator, blocks
 from ...likelihoods import Gaussian
 from ...objective.posterior import Posterior
 from ...objective.weighted_columns import Columns
@@ -24,6 +25,7 @@ from ..solution import Solution
 ZERO = 1e-8  # coefficients below this fraction of the largest are 0
 EXACT = 1e-7  # relative residual of a solution of y = Phi x
 FIT_PASSES, PASSES_PER_FIT = 200, 5  # over the data, of one L1 fit at most, and of all on average
+LEAST_CHEAPNESS = 1e-13  # of a column of length 1, of which the model's may leave nothing but rounding
 AT_ONCE = 1024  # columns of a block
 LARGEST_PRODUCT = 1e5  # beside a 1: larger products of columns have lost too many digits for a determinant
 
@@ -36,12 +38,23 @@ class Attempt(NamedTuple):
     size: float
 
 
-def cheapness(Phi: np.ndarray, x: np.ndarray, alpha: float) -> np.ndarray:
+def cheapness(Phi: Any, x: np.ndarray, alpha: float) -> np.ndarray:
     """phi_j^T (alpha I + Phi diag(x^2) Phi^T)^-1 phi_j (eq. 20, before its power q)."""
     kept = np.flatnonzero(x)
+    if is_operator(Phi):
+        return _cheapness_by_products(Phi, Phi[:, kept] * x[kept], alpha)
     S = (Phi[:, kept] * x[kept] ** 2) @ Phi[:, kept].T
     S.flat[:: len(S) + 1] += alpha
     return np.maximum(np.einsum("ij,ij->j", Phi, cho_solve(cho_factor(S), Phi)), 1e-300)
+
+
+def _cheapness_by_products(Phi: NormedOperator, B: np.ndarray, alpha: float) -> np.ndarray:
+    """The same for columns of length 1: (1 - |C^-1 B^T phi_j|^2) / alpha, C C^T = alpha I + B^T B."""
+    left = np.ones(Phi.shape[1])
+    V = solve_triangular(np.linalg.cholesky(B.T @ B + alpha * np.eye(B.shape[1])), B.T, lower=True).T
+    for part in blocks(V.shape[1], max(Phi.shape)):
+        left -= np.square(Phi.rmatmat(V[:, part])).sum(axis=1)
+    return np.maximum(left, LEAST_CHEAPNESS) / alpha
 
 
 def noiseless(Phi: np.ndarray, y: np.ndarray, alpha: float, q: float, max_iter: int) -> list[Attempt]:
@@ -92,7 +105,7 @@ def noisy(Phi: np.ndarray, y: np.ndarray, noise: float, alpha: float, q: float, 
     the size that the largest of m noise coefficients has, which are to be kept out.
     """
     c = np.sqrt(2 * np.log(max(2, Phi.shape[1])))
-    design, Y = as_design(np.asfortranarray(Phi)), np.asfortranarray(y[:, None])
+    design, Y = as_design(Phi if is_operator(Phi) else np.asfortranarray(Phi)), np.asfortranarray(y[:, None])
     weight, X, attempts = np.full(Phi.shape[1], c / np.sqrt(noise)), np.zeros((Phi.shape[1], 1)), []
     before = X
     for _ in range(max_iter):

@@ -2,7 +2,8 @@
 
 With more columns than samples the evidence rises all the way to a noise of 0: the best n of the columns fit n targets.
 Here a model is chosen first, by the predictive density of held-out samples or, for many targets, by a scaled lasso of
-whole rows; the noise is what least squares on the columns that clearly differ from 0 leaves, by degree of freedom.
+whole rows or groups; the noise is what least squares on the columns that clearly differ from 0 leaves, by degree of
+freedom.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.stats import chi2
 
-from ...design import OperatorDesign
 from ...objective.evidence import LOG_2PI, Evidence
+from ...objective.sample import Sample
+from ...priors import Groups
+from ..l1.newton import newton
 from ..solution import Solution, Step
-from ..type1.row_lasso import RowLasso
+from ..type1.scaled_lasso import laplace
 from .auto import newton_and_check
 from .covariance_free import strongest
 from .grouped import GroupedEvidence, GroupFit
@@ -31,8 +34,7 @@ CLEAR = 0.0124  # probability of a weight as many deviations from 0 as one that 
 MANY_TARGETS = 10  # from which their common rows show against the noise without folds
 FEWEST = 4  # samples that folds need
 ROUNDING = 1e-10  # of the largest: numbers of two samples that differ by less count as equal
-SAME, SCALINGS = 1e-4, 100  # relative change at which the noise of the scaled lasso has settled, and its rounds
-LASSO_GAP, LASSO_ROUNDS = 1e-4, 50  # of each of its lassos
+LASSO_GAP, LASSO_ROUNDS = 1e-6, 200  # of the scaled lasso
 
 
 def abundant(evidence: Evidence) -> bool:
@@ -42,11 +44,10 @@ def abundant(evidence: Evidence) -> bool:
 
 
 def noise_of_many_columns(evidence: Evidence, paired: bool = False) -> float:
-    """By a scaled lasso for many targets of single columns in memory, else by cross-validation; then least squares."""
-    plain = evidence.columns.groups is None and not isinstance(evidence.columns.design, OperatorDesign)
+    """By a scaled lasso for many targets, else by cross-validation; then least squares."""
     noise = evidence.variance
-    if plain and evidence.k >= MANY_TARGETS:
-        rows = scaled_row_lasso(evidence)
+    if evidence.k >= MANY_TARGETS:
+        rows = scaled_group_lasso(evidence)
     else:
         noise = held_out_noise(evidence, paired)  # errs upwards: fewer samples find fewer columns
         rows = _clear(newton_and_check(strongest(GroupedEvidence(evidence), noise), ROUGHLY, ROUNDS, 0.0)[0])
@@ -68,21 +69,19 @@ def _clear(fit: GroupFit) -> np.ndarray:
     return fit.columns[np.repeat(away > chi2.isf(CLEAR, fit.size * fit.problem.k), fit.size)]
 
 
-def scaled_row_lasso(evidence: Evidence) -> np.ndarray:
-    """Columns kept by the scaled lasso of whole rows, with the strength sqrt(k) + sqrt(2 log p) times the noise's root.
+def scaled_group_lasso(evidence: Evidence) -> np.ndarray:
+    """Columns kept by the scaled lasso of groups, or of single columns, over all targets.
 
-    That is the size that the largest of p columns' products with k targets of pure noise has.
+    The penalty of a group of b columns is sqrt(b k) + sqrt(2 log G) times the noise's root: the size that the largest
+    of the products of G groups with k targets of pure noise has.
     """
-    rows = np.flatnonzero(np.isfinite(evidence.columns.unit))
-    Phi, T, k = evidence.take(rows), evidence.root * evidence.Z, evidence.k
-    strength = np.sqrt(k) + np.sqrt(2 * np.log(max(len(rows), 2)))
-    X, sigma = np.zeros((len(rows), k)), np.sqrt(evidence.variance)
-    for _ in range(SCALINGS):
-        X = RowLasso(Phi, T, np.full(len(rows), sigma * strength)).solve(X, LASSO_GAP, LASSO_ROUNDS)[0]
-        before, sigma = sigma, np.sqrt(max(float(((T - Phi @ X) ** 2).sum()) / (k * evidence.total), LEAST**2))
-        if abs(sigma - before) <= SAME * before:
-            break
-    return rows[X.any(axis=1)]
+    design, k = evidence.columns.design, evidence.k
+    labels = np.arange(design.d) if evidence.columns.groups is None else evidence.columns.groups
+    sizes, sample = np.bincount(labels), Sample(design, np.asfortranarray(evidence.Z), evidence.s)
+    strength = np.sqrt(sizes * k) + np.sqrt(2 * np.log(max(len(sizes), 2)))
+    prior = Groups(float(np.sqrt(evidence.columns.total)), labels, strength, scale=sample.scale)
+    found = laplace(sample, prior, None, newton, LASSO_GAP, LASSO_ROUNDS)
+    return np.flatnonzero(found.weights[: design.d].any(axis=1) & np.isfinite(evidence.columns.unit))
 
 
 def evidence_noise(evidence: Evidence, tol: float, max_iter: int) -> Solution:

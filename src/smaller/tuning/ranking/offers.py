@@ -12,7 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ...errors import choose
-from ...models.adaptive import JeffreysClassifier, JeffreysRegressor, LaplaceRegressor
+from ...models.adaptive import LaplaceRegressor
+from ...models.jeffreys import JeffreysClassifier, JeffreysRegressor
 from ...models.multinomial import RMLR, SMLR
 from ...models.rvm import RVMClassifier, RVMRegressor
 from ...models.sbmlr import SBMLR
