@@ -70,3 +70,9 @@ def test_other_models_are_refused(model, message):
     X, y = simulated(0)
     with pytest.raises(ValueError, match=message):
         certified_support(model.fit(X, y), X, y)
+
+
+def test_inputs_with_other_columns_are_refused():
+    X, y = simulated(0)
+    with pytest.raises(ValueError, match=f"was fitted on {X.shape[1]} columns, but X has 2; give the columns"):
+        certified_support(SMLR(1.0).fit(X, y), X[:, :2], y)

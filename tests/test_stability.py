@@ -1,6 +1,7 @@
 """Stability selection: its bounds, its halves, the first features to enter, and the selector."""
 
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -509,6 +510,21 @@ def test_hundred_halves_of_golub_take_less_than_a_second():
     model.fit(X, golub.target)
     assert time.process_time() - start < 1.5  # 0.63 seconds on the machine that this was written on
     assert len(model.support_) >= 2
+
+
+@pytest.mark.slow
+def test_five_thousand_columns_take_seconds_and_no_more_memory_than_a_few_copies_of_the_inputs():
+    rng = np.random.default_rng(0)
+    X, W = rng.standard_normal((200, 5000)), np.zeros((5000, 4))
+    W[:10] = 1.5 * rng.standard_normal((10, 4))
+    y = (X @ W + rng.gumbel(size=(200, 4))).argmax(axis=1)
+    tracemalloc.start()
+    start = time.process_time()
+    found = StabilitySelection(random_state=0).fit(X, y)
+    assert time.process_time() - start < 10
+    assert tracemalloc.get_traced_memory()[1] < 3 * X.nbytes
+    tracemalloc.stop()
+    assert set(found.support_) <= set(range(10))
 
 
 def test_iris_keeps_the_petals():

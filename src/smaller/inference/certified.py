@@ -13,6 +13,7 @@ from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin
 from ..tuning.relaxed import ridge_of, weights_on_path
+from .checked import refuse_other_columns
 from .entry import CLASS_PATHS
 
 ROUNDING = 1e-14  # relative to samples times objective: no gap is trusted below this
@@ -78,6 +79,7 @@ def _objective(model, X, y, sample_weight, offset) -> Posterior:
     """The objective that the model minimises, at its strength."""
     if not isinstance(model, CLASS_PATHS) or not hasattr(model, "coef_"):
         raise ValueError(f"certified_support takes a fitted SMLR, SMLRCV or SBMLR; got {type(model).__name__}.")
+    refuse_other_columns(model, X)
     if model.basis != "linear" or ridge_of(model) or getattr(model, "groups", None) is not None:
         raise ValueError("certified_support is about features: the model needs basis='linear', l2=0 and no groups.")
     if model.parametrization != "symmetric" and len(model.classes_) > 2:

@@ -72,6 +72,15 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
     return _reduced(X, y, extra, groups, estimator, given)
 
 
+def refuse_other_columns(model, X) -> None:
+    """Refuse inputs of which a fitted model had more, or fewer, columns."""
+    known, given = getattr(model, "n_features_in_", None), np.shape(X)
+    if known is not None and len(given) == 2 and known != given[1]:
+        raise ValueError(
+            f"The model was fitted on {known} columns, but X has {given[1]}; give the columns that it was fitted on."
+        )
+
+
 def _checked_groups(groups) -> np.ndarray:
     """The labels of the samples' groups, none of them missing."""
     groups = column_or_1d(groups)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..errors import IntervalWarning, choose, warn
 from ..models.selector import input_names
-from .checked import Rows, checked_rows
+from .checked import Rows, checked_rows, refuse_other_columns
 from .entry import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm
@@ -186,7 +186,7 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
         raise ValueError(
             "class_weight changes the likelihood, so that no standard errors hold; give class_weight=None."
         )
-    _refuse_other_columns(model, X)
+    refuse_other_columns(model, X)
     rows = checked_rows(Debiased(model), X, y, None, fit_params, ensure_min_features=1, ensure_min_samples=10)
     rows = _without_excluded(rows)
     if not rows.X.shape[1]:
@@ -200,14 +200,6 @@ def _checked(model, X, y, fit_params: dict) -> Rows:
             f"{counts.min()}. Leave that class out, or join it to another."
         )
     return rows
-
-
-def _refuse_other_columns(model, X) -> None:
-    known, given = getattr(model, "n_features_in_", None), np.shape(X)
-    if known is not None and len(given) == 2 and known != given[1]:
-        raise ValueError(
-            f"The model was fitted on {known} columns, but X has {given[1]}; give the columns that it was fitted on."
-        )
 
 
 def _without_excluded(rows: Rows) -> Rows:

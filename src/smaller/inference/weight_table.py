@@ -104,10 +104,11 @@ class WeightTable:
         found = len(self.significant())
         if not found:
             return [f"Of {self.n_distinct} features none has a weight that is surely not 0. {NOTHING}", self.reason]
-        have, them = ("features have", "at least one of them") if found > 1 else ("feature has", "it")
+        have, them = ("have", "at least one of them") if found > 1 else ("has", "it")
+        by = "Holm" if self.method == "debiased" else "many splits"
         return [
-            f"{found} of {self.n_distinct} {have} a weight that is not 0; the probability that {them} is false is at "
-            "most 5 % (Holm).",
+            f"{found} of {self.n_distinct} features {have} a weight that is not 0; the probability that {them} is "
+            f"false is at most 5 % ({by}).",
             self.reason,
         ]
 

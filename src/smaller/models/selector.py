@@ -14,7 +14,8 @@ from ..basis import Linear, finite_columns
 from ..rows.dask.collections import is_frame
 from .predicting import blockwise, note_inputs
 
-P_VALUES = ("p_values_", "pvalues_", "p_values", "pvalues")  # names by which other packages call them
+# Names by which other packages call them.
+P_VALUES = tuple(f"{name}{end}" for name in ("p_value", "p_values", "pvalue", "pvalues") for end in ("", "_"))
 
 
 class KeepsPrecision(TransformerMixin):

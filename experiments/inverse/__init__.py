@@ -1,0 +1,1 @@
+"""Simulations of sparse inverse problems: ``python -m experiments.inverse.studies``."""
