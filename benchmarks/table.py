@@ -56,8 +56,8 @@ def grouped(where, races):
     slower = [f"{label} {ratio:.2f}" for label, ratio in ratios.items() if ratio < 1]
     close = [f"{label} {ratio:.2f}" for label, ratio in ratios.items() if 1 <= ratio < 2]
     sentence = (
-        f"The best peer needs {mean(list(ratios.values()))} times our time to 1e-6; slower than it: "
-        f"{', '.join(slower) or 'nowhere'}; less than twice as fast: {', '.join(close) or 'nowhere else'}."
+        f"The best peer needs {mean(list(ratios.values()))} times our time to 1e-6; slower than that peer: "
+        f"{', '.join(slower) or 'nowhere'}; at less than twice our time: {', '.join(close) or 'nowhere'}."
     )
     return machine(where, races), sentence, main_table(races), accuracies_table(races)
 

@@ -392,6 +392,26 @@ def test_sbmlr_of_sparse_groups_has_no_evidence():
     assert model.status_ in ("converged", "jump")
 
 
+@pytest.mark.slow
+def test_groups_keep_fewer_false_features():
+    """At the strongest strength that finds 8 of 10 features that matter for all classes (docs/howto/genes.md)."""
+    false = {"features": [], None: []}
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, W = rng.standard_normal((100, 2000)), np.zeros((2000, 4))
+        W[:10] = 1.5 * rng.standard_normal((10, 4))
+        y = (X @ W + rng.gumbel(size=(100, 4))).argmax(axis=1)
+        for groups, found in false.items():
+            kept = path(X, y, 60, groups=groups, tol=1e-3).coefs.any(axis=1)
+            enough = np.flatnonzero(kept[:, :10].sum(axis=1) >= 8)
+            found.append(kept[enough[0], 10:].sum() if len(enough) else np.nan)
+    grouped, plain = (np.array(found, dtype=float) for found in false.values())
+    both = np.isfinite(grouped + plain)
+    assert both.sum() >= 30
+    assert np.mean(grouped[both]) < 0.8 * np.mean(plain[both])
+    assert np.sum(grouped[both] < plain[both]) > 2 * np.sum(grouped[both] > plain[both])
+
+
 def test_sbmlr_on_noise_is_empty():
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="kept no column"):

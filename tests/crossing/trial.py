@@ -136,7 +136,10 @@ def fit(table, row, data, given, seed):
 def _selector(row, data):
     """The estimator of a selector; with groups, pairs of columns are the features."""
     if row["estimator"] == "groups":
-        return smaller.SMLR(standardize=True, groups=np.arange(data.plain.shape[1]) // 2)
+        pairs = np.arange(data.plain.shape[1]) // 2
+        return (
+            smaller.SMLR(standardize=True, groups=pairs) if row["classes"] else smaller.LaplaceRegressor(groups=pairs)
+        )
     if row["estimator"] == "free":
         return smaller.SMLR(standardize=True, penalty_factor=(np.arange(data.plain.shape[1]) > 0).astype(float))
     return SELECTORS[row["estimator"]][0 if row["classes"] else 1]

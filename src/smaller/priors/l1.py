@@ -34,8 +34,9 @@ class ElasticNet:
         l1, l2 = np.zeros((d + free_rows, k)), np.zeros((d + free_rows, k))
         with np.errstate(invalid="ignore"):
             l1[:d], l2[:d] = self.l1 * c * unit, self.l2 * c * unit**2
-        excluded = np.isinf(np.broadcast_to(c, (d, k)))
-        l1[:d][excluded], l2[:d][excluded] = np.inf, 0.0
+        if self.factor is not None:
+            excluded = np.isinf(np.broadcast_to(c, (d, k)))
+            l1[:d][excluded], l2[:d][excluded] = np.inf, 0.0
         return l1, l2
 
     def blocks(self, d: int, k: int) -> Any:

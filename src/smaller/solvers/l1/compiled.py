@@ -38,7 +38,8 @@ def minimise(
     design = objective.design
     by_columns = design.stored is not None
     run, arrays = (_core.minimise, design.stored) if by_columns else (_core.minimise_by_rows, design.stored_by_rows)
-    bounded = not objective.free[: design.d].any()  # else classes may be separable, so that there is no maximum
+    # Columns without a penalty may separate the classes: then there is no maximum.
+    bounded = objective.l1[: design.d].all() or not objective.free[: design.d].any()
     G = None if F is None else objective.known_gradient(F)
     known, G = G is not None, np.empty(W.shape) if G is None else G.copy()
     W, F = np.array(W, order="C"), (objective.scores(W) if F is None else F).copy(order="F")
