@@ -1,7 +1,7 @@
 """Log-loss of probabilities averaged over the posterior, beside that at the mode, on small training sets.
 
-``python -m experiments.posterior.log_loss [--problems ripley wine golub] [--splits 100] [--save FILE]``. A split is a
-random stratified training set; all other samples are the test. All choices are made on the training set alone:
+``python -m experiments.posterior.log_loss [--problems ripley pima wine golub] [--splits 100] [--save FILE]``. A split
+is a random stratified training set; all other samples are the test. All choices are made on the training set alone:
 
 - mode: `SMLRCV`, the strength with the best log-loss of modes over three folds;
 - same: averaged over the posterior at that strength;
@@ -26,11 +26,12 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from smaller import SMLR, SMLRCV
-from smaller.datasets import load_golub, load_ripley
+from smaller.datasets import load_golub, load_pima, load_ripley
 from smaller.inference import sample_posterior
 
 PROBLEMS = {  # samples and labels, training samples, basis, draws of each chain
     "ripley": (lambda: load_ripley(return_X_y=True), 30, "quadratic", 1000),
+    "pima": (lambda: load_pima(return_X_y=True), 30, "linear", 1000),
     "wine": (lambda: load_wine(return_X_y=True), 24, "linear", 1000),
     "golub": (lambda: load_golub(return_X_y=True), 24, "linear", 150),
 }
