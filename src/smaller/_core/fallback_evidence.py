@@ -123,7 +123,7 @@ def _largest(square, norm):
 
 
 def _climbed(X, data, model, rule, best):
-    """From a solved model, if it is the best so far, upwards until nothing gains `tol`."""
+    """Exchanges of columns from a solved model, if it is the best so far, until nothing gains `tol`."""
     while model.value > best.value:
         best = model
         starts = _exchanged(X, data.C, best.alpha, best.noise)
@@ -196,7 +196,7 @@ def _exchanged(X, C, alpha, noise):
 
 @np.errstate(all="ignore")  # as compiled arithmetic is
 def logistic(X, data, starts, weights, alpha, v, rule, modes):
-    """The same search for two classes by Laplace's evidence, which it returns.
+    """The search of :func:`climb` for two classes by Laplace's evidence, which it returns.
 
     The weights (len(coarse) + 1, starts), the intercept last, belong to the starts; v (w + 1,) receives those found.
     """

@@ -54,7 +54,7 @@ def sequential(X, data, alpha, noise, rule):
 
 
 def take_steps(X, data, alpha, noise, rule, alike, once=False):
-    """The same, but no column is added whose cosine with one of the model reaches `alike`.
+    """Steps as in :func:`sequential`, but no column is added whose cosine with one of the model reaches `alike`.
 
     With `once`, the steps end when a column enters or leaves.
     """

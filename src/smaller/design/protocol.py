@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Moments(NamedTuple):
-    """Of the columns x, with weights s: mean = sum s x / sum s, spread = sum s (x - mean)^2, mass = sum s |x|."""
+    """Of columns x, with weights s: mean = sum s x / sum s, spread = sum s (x - mean)^2, mass = sum s |x|."""
 
     mean: np.ndarray
     spread: np.ndarray

@@ -23,7 +23,7 @@ DECREASE, ROUNDING = 1e-4, 1e-13  # of the objective: the share of what a step p
 
 
 class Point(NamedTuple):
-    """Some weights, and what Firth's objective says of them; k score columns, m = d + intercept rows of weights."""
+    """Some weights with Firth's objective there; k score columns, m = d + intercept rows of weights."""
 
     weights: np.ndarray  # (m, k)
     value: float

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 
 
 class Agreement(NamedTuple):
-    """Of each quantity: rank-normalised split R-hat, bulk and tail effective sample sizes, (q,) each."""
+    """Rank-normalised split R-hat, bulk and tail effective sample sizes of each quantity, (q,) each."""
 
     rhat: np.ndarray
     bulk: np.ndarray

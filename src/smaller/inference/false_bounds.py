@@ -20,7 +20,7 @@ def _worst_case(p: int, q: int, tau: float, B: int) -> float:
 
 
 def _unimodal(p: int, q: int, tau: float, B: int) -> float:
-    """Shah & Samworth 2013 under unimodality; infinite where their theorem says nothing."""
+    """Shah & Samworth 2013 under unimodality; infinite where their theorem gives no bound."""
     theta = q / p
     if theta > 1 / np.sqrt(3) or tau <= 0.5 + min(theta**2, 0.5 / B + 0.75 * theta**2):
         return np.inf

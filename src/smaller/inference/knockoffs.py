@@ -279,7 +279,7 @@ class Knockoffs(FeatureSelector):
 
 
 def _compared(rows: Rows, sampler, rng: np.random.Generator, statistic) -> np.ndarray:
-    """W of one set of knockoffs; each column and its knockoff change places at random, so that no order tells them."""
+    """W of one set of knockoffs; each column and its knockoff change places at random, so that no order helps."""
     X = rows.X
     shown = X.view()
     shown.flags.writeable = False  # a sampler that changes X would change what its copies are compared with

@@ -35,7 +35,7 @@ def determined(rows: Rows) -> bool:
 
 
 def largest_leverage(rows: Rows) -> float:
-    """How much of its own fitted value one sample decides in least squares, at most; a sample of weight 2 is two."""
+    """The largest leverage of a sample in least squares: its share of its own fitted value; weight 2 counts as two."""
     Z, mean, C = _correlations(rows)
     root, step = np.linalg.inv(np.linalg.cholesky(C)).T, max(BLOCK // Z.shape[1], 1)
     blocks = (Z[first : first + step] @ root - mean @ root for first in range(0, Z.shape[0], step))

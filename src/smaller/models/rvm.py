@@ -279,7 +279,7 @@ class RVMClassifier(LimitedCandidates, Selector, ClassificationModel):
         return found
 
     def _weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """Of each weight of a softmax: the position of its column in the support, and its class."""
+        """The position in the support of the column of each weight of a softmax, and the class of the weight."""
         column, owner = np.nonzero(host(self.gamma_).T)
         return np.searchsorted(self.support_, column), owner
 

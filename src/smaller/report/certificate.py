@@ -56,8 +56,12 @@ def _convex(inner, objective: float, violation: float, gap) -> str:
             f"The weights are {blend_of(inner)}. Each fit is at its optimum: no other weights can lower its "
             f"objective by more than {_part(gap)}."
         )
-    near = "The fit is at the optimum: no" if inner.status_ == Status.CONVERGED.name.lower() else "No"
+    near = "The fit is at the optimum: no" if _has_converged(inner) else "No"
     return f"{near} other weights can lower the objective{at} by more than {_part(gap)}."
+
+
+def _has_converged(inner) -> bool:
+    return inner.status_ == Status.CONVERGED.name.lower()
 
 
 def blend_of(inner) -> str:
@@ -72,14 +76,16 @@ def blend_of(inner) -> str:
 def _part(gap: float) -> str:
     """A relative gap in words, rounded up to a power of ten: 3e-7 is one part in a million."""
     power = int(np.floor(-np.log10(max(gap, SMALLEST_GAP))))
-    words = {0: "its own value", 3: "one part in a thousand", 6: "one part in a million", 9: "one part in a billion"}
+    sizes = {3: "thousand", 6: "million", 9: "billion", 12: "trillion"}
+    words = {0: "its own value", **{power: f"one part in a {size}" for power, size in sizes.items()}}
     return words.get(power, f"one part in {10**power:,}".replace(",", " "))
 
 
 def _evidence(inner, objective: float, violation: float, gap) -> str:
+    near = "The fit is at" if _has_converged(inner) else "The fit has not reached"
     return (
-        f"No slope of the log evidence in the logarithm of a variance is larger than {violation:.1e}; at a maximum all "
-        "are 0. The evidence may have several maxima, and another may be higher."
+        f"{near} a maximum of the evidence (its largest slope is {violation:.1e}; at a maximum all are 0). There may "
+        "be several maxima, and another may be higher."
     )
 
 

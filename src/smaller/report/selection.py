@@ -20,7 +20,7 @@ SEEN = (
 
 
 def selection_facts(selection, X, names: np.ndarray) -> dict[str, Any]:
-    """What a fitted selector says: the plain sentence, its assumptions, and the number that each feature reached."""
+    """The plain sentence about a fitted selector, its assumptions, and the number that each feature reached."""
     share = share_used(selection, X)
     if share > 0:
         warn(SEEN.format(share=share), SameRowsWarning)

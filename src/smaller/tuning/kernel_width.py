@@ -93,7 +93,7 @@ def _at_widths(model: Any) -> Callable[[Any], Any]:
 
 
 def _score_of(model: Any) -> Callable[..., float]:
-    """What decides between fitted models: a function of one, and of X, y and the weights."""
+    """The criterion that compares fitted models: a function of one, and of X, y and the weights."""
     if isinstance(model, WITH_EVIDENCE):
         return lambda fitted, *_: float(fitted.evidence_)
     if isinstance(model, BoostedModel):

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from .columns import Reading, is_figure, is_number, listed
 from .formulas import as_read, unescaped
 
-PORTION = 5_000  # rows that are in memory at a time beside the array
+PORTION, WIDE_PORTION = 20_000, 5_000  # rows that are in memory at a time beside the array; of wide tables fewer
+PORTION_VALUES = 600_000  # a portion has more values than this only where WIDE_PORTION rows have
 EXCEL = 'Files of Excel need openpyxl; install it with: pip install "smaller[excel]"'
 
 
@@ -43,6 +44,11 @@ def portions(path: Path, wanted: Reading) -> Callable[..., Iterator]:
     return partial(FRAMES[ending], path, written=Written(na, encoding, wanted.sheet))
 
 
+def rows_of_portion(columns: int) -> int:
+    """How many rows of so many columns are read at a time: a portion costs time for each column, and memory."""
+    return min(PORTION, max(PORTION_VALUES // max(columns, 1), WIDE_PORTION))
+
+
 def csv(
     path: Path,
     names: Sequence[str] | None = None,
@@ -58,9 +64,10 @@ def csv(
         first = pd.read_csv(path, header=None, nrows=1, dtype=str, **common)
         spelt = {unescaped(name): name for name in first.iloc[0].dropna()}
         _refuse_twice(path, [unescaped(name) for name in first.iloc[0].dropna()])
+        rows = rows_of_portion(len(spelt) if names is None else len(names))
         with pd.read_csv(
             path, usecols=None if names is None else [spelt.get(name, name) for name in names],
-            dtype={spelt.get(name, name): str for name in text}, chunksize=PORTION, low_memory=False, decimal=decimal,
+            dtype={spelt.get(name, name): str for name in text}, chunksize=rows, low_memory=False, decimal=decimal,
             na_values=list(written.na) or None, **common,
         ) as portions:  # fmt: skip
             yield from map(as_read, portions)
@@ -180,7 +187,8 @@ def _is_among(column, na: Sequence[str]):
 def parquet_batches(path: Path) -> Iterator:
     import pyarrow.parquet
 
-    yield from pyarrow.parquet.ParquetFile(path).iter_batches(PORTION)
+    file = pyarrow.parquet.ParquetFile(path)
+    yield from file.iter_batches(rows_of_portion(file.metadata.num_columns))
 
 
 def feather_batches(path: Path) -> Iterator:
@@ -190,8 +198,9 @@ def feather_batches(path: Path) -> Iterator:
         file = pa.ipc.open_file(source)
         for number in range(file.num_record_batches):
             batch = file.get_batch(number)
-            for start in range(0, batch.num_rows, PORTION):
-                yield batch.slice(start, PORTION)
+            rows = rows_of_portion(batch.num_columns)
+            for start in range(0, batch.num_rows, rows):
+                yield batch.slice(start, rows)
 
 
 def excel(
@@ -209,8 +218,9 @@ def excel(
 def in_portions(frame, names: Sequence[str] | None, text: Sequence[str], na: Sequence[str]) -> Iterator:
     """A frame in memory, as the readers of files give theirs."""
     chosen = frame if names is None else frame[list(names)]
-    for start in range(0, max(len(chosen), 1), PORTION):
-        yield with_text(chosen.iloc[start : start + PORTION].reset_index(drop=True), text, na)
+    rows = rows_of_portion(chosen.shape[1])
+    for start in range(0, max(len(chosen), 1), rows):
+        yield with_text(chosen.iloc[start : start + rows].reset_index(drop=True), text, na)
 
 
 @lru_cache(maxsize=1)

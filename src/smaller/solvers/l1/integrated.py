@@ -167,12 +167,12 @@ class _Search:
         return self.above - self.below <= 100 * JUMP_WIDTH
 
     def forget(self) -> None:
-        """Bounds that rough fits found are not trusted; steps beyond them go there first, to look again."""
+        """Drop the bounds that rough fits found; a step beyond one of them first goes there, for an exact fit."""
         self.rough = self.below, self.above
         self.below, self.above = -np.inf, np.inf
 
     def step(self, x: float, f: float, signs: np.ndarray, sure: bool = True) -> float:
-        """The next change of x: f itself, its secant where that can be trusted, or to the middle of the interval."""
+        """The next change of x: f itself, its secant where the slope allows one, or half of the interval."""
         if sure and f > 0:
             self.below, self.above = x, self.above if self.above > x else np.inf
         elif sure:

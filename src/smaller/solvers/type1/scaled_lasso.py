@@ -102,7 +102,7 @@ def laplace(
 
 
 def _variances(objective: Posterior, W: np.ndarray) -> np.ndarray:
-    """Of the weights (d, k) that are not 0, those of the normal priors that touch theirs; 0 of the others."""
+    """The variances of the normal priors that touch the prior at each weight (d, k) that is not 0; else 0."""
     d = objective.design.d
     W, l1 = W[:d], objective.l1[:d]
     slope = np.divide(l1, np.abs(W), out=np.zeros_like(W), where=W != 0) + objective.l2[:d]

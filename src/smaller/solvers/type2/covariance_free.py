@@ -109,7 +109,7 @@ class Exact:
 
 
 class Probed:
-    """The same by products alone: the means, warm from one call to the next, and fresh probes for z."""
+    """Means and z of all groups by products alone: warm means from one call to the next, and fresh probes for z."""
 
     def __init__(self, problem: GroupedEvidence, probes: int, accuracy: float):
         self.problem, self.rng, self.probes, self.accuracy = problem, np.random.default_rng(0), probes, accuracy

@@ -192,7 +192,7 @@ def newton_on_variances(fit: GroupFit, tol: float, steps: int) -> GroupFit:
 
 
 def _derivatives(fit: GroupFit) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Of L in log gamma: slope, Hessian, curvature of the convex bound; and which groups move in log gamma."""
+    """Slope and Hessian of L in log gamma, the curvature of its convex bound, and which groups move in log gamma."""
     k, gamma, noise = fit.problem.k, fit.gamma, fit.noise
     K = _seen(fit)
     Q = (fit.C - fit.G @ fit.mean) / noise
@@ -254,7 +254,7 @@ def _searched(fit: GroupFit, step: np.ndarray, slope: np.ndarray, strong: np.nda
 
 
 def promises(fit: GroupFit, z: np.ndarray, q2: np.ndarray) -> np.ndarray:
-    """What each group outside gains alone, in nats: exact for a group of one column, else as if all were alike."""
+    """The gain of each group outside, alone, in nats: exact for one column, else as if all its columns were alike."""
     problem = fit.problem
     gain = addition_gain(z, q2 / problem.k, problem.k) * problem.size
     gain[fit.groups] = 0.0

@@ -101,7 +101,7 @@ def in_own_unit(
 
 
 def gains(evidence: Evidence, fit: Fit, Phi: np.ndarray) -> np.ndarray:
-    """What each column, or group of them, gains that the model leaves out, added alone at its best variance.
+    """The gain of each column, or group of columns, outside the model, added alone at its best variance.
 
     Phi are the model's columns. That of a group is as if its columns were orthogonal and seen alike.
     """
@@ -113,7 +113,7 @@ def gains(evidence: Evidence, fit: Fit, Phi: np.ndarray) -> np.ndarray:
 
 
 def promised(evidence: Evidence, fit: Fit, Phi: np.ndarray) -> float:
-    """What the columns that the model leaves out promise to gain, in nats: 0 at a maximum of the evidence."""
+    """The gain that the columns outside the model promise, in nats: 0 at a maximum of the evidence."""
     return float(gains(evidence, fit, Phi).sum())
 
 
@@ -243,8 +243,8 @@ def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
 
 
 def addition_gain(S: np.ndarray, Q2: np.ndarray, k: int) -> np.ndarray:
-    """What adding each column at its best precision gains: k/2 [Q^2/S - 1 - log Q^2/S] where Q^2 > S (eq. 27)."""
-    # Nothing is known of a column whose S is lost in rounding: the model's columns span it.
+    """The gain of adding each column at its best precision: k/2 [Q^2/S - 1 - log Q^2/S] where Q^2 > S (eq. 27)."""
+    # A column whose S is lost in rounding has no gain: the model's columns span it.
     ratio = np.divide(Q2, S, out=np.ones_like(Q2), where=(Q2 > S) & (S > 0))
     return 0.5 * k * (ratio - 1 - np.log(ratio))
 

@@ -301,7 +301,7 @@ def _exchanges(evidence: LaplaceEvidence, mode: Mode) -> list[tuple[np.ndarray, 
 
 
 def additions(quality: Quality) -> tuple[np.ndarray, np.ndarray]:
-    """What adding each weight gains with the curvature held, and at which precision."""
+    """The gain of adding each weight at fixed curvature, and the precision that gives it."""
     return _addition(quality.S, quality.Q[:, 0] ** 2)
 
 
@@ -344,7 +344,7 @@ def _settle(evidence: LaplaceEvidence, mode: Mode, tol: float) -> Mode:
 
 
 def _gain(new: Mode, old: Mode) -> float:
-    """What one model has more evidence than another; weights that are not at their mode have none to compare."""
+    """By how much the evidence of one model exceeds that of another; only models at their modes can be compared."""
     return new.log_evidence - old.log_evidence if new.reached or not old.reached else -np.inf
 
 

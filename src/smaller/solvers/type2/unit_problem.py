@@ -165,7 +165,7 @@ class UnitProblem:
         return -state.log_evidence + 0.5 * self.evidence.k * float(total)
 
     def slopes(self, state: State, floor: float) -> np.ndarray:
-        """Of the objective in log gamma, and last in log noise where it is learned."""
+        """The gradient of the objective in log gamma, and last in log noise where it is learned."""
         k, total = self.evidence.k, self.evidence.total
         g = state.determined - state.square / state.gamma
         h = total - state.determined.sum() - state.misfit / (k * state.noise)
