@@ -36,7 +36,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
-    "ignore_pattern": r"(demo|pictures)\.py",
+    "ignore_pattern": r"(demo|pictures|blasso)\.py",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,

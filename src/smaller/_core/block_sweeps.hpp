@@ -78,7 +78,9 @@ private:
         }
         pairs.clear();
         if (n * k * (k + 1) / 2 <= KEPT)
-            each_pair([&](size_t, size_t, const double* curvature) { pairs.insert(pairs.end(), curvature, curvature + n); });
+            each_pair([&](size_t, size_t, const double* curvature) {
+                pairs.insert(pairs.end(), curvature, curvature + n);
+            });
         shift.assign(k, 0.0);
         if (!M.D.intercept) return;
         M.intercept_block(M.P, true, corner);
