@@ -39,7 +39,7 @@ def check_options(**given: Any) -> None:
         raise ValueError("rate='learn' is for a model's own prior; the horseshoe always learns its scales.")
     for name in ("n_relevant", "global_scale"):
         if given[name] is not None and not horseshoe:
-            raise ValueError(f"{name} is of the horseshoe; leave it out, or give prior='horseshoe'.")
+            raise ValueError(f"{name} is an option of the horseshoe prior; leave it out, or give prior='horseshoe'.")
     if given["n_relevant"] is not None and given["global_scale"] is not None:
         raise ValueError("n_relevant and global_scale both set the scale of the horseshoe; give one of them.")
     if given["rate_prior"] is not None:
@@ -48,7 +48,7 @@ def check_options(**given: Any) -> None:
 
 def _check_rate_prior(pair: Any, learned: bool) -> None:
     if not learned:
-        raise ValueError("rate_prior is of a strength that is drawn; leave it out, or give rate='learn'.")
+        raise ValueError("rate_prior is the prior of a strength that is drawn; give rate='learn', or leave it out.")
     numbers = np.asarray(pair, dtype=object).ravel()
     if numbers.shape != (2,) or not all(isinstance(each, Real) and np.isfinite(float(each)) for each in numbers):
         raise ValueError(f"rate_prior must be two numbers, the shape and the rate of a gamma prior; got {pair!r}.")

@@ -280,7 +280,7 @@ def _linear(model, problem: Problem, names: list[str], options: dict) -> Posteri
     mean = float(s @ y) / columns.total if model.fit_intercept else 0.0
     unit = float(np.sqrt(s @ (y - mean) ** 2 / columns.total)) or 1.0
     if np.ptp(y) == 0 and model.noise == "learn":
-        raise ValueError("y has the same value in all samples: its noise is 0, and no posterior can be drawn from.")
+        raise ValueError("y has the same value in all samples; its noise is 0, and there is no posterior to draw from.")
     if sparse.issparse(Z) and model.fit_intercept:
         raise ValueError("Sparse X with an intercept is not implemented for regression; give X as an array.")
     root = np.sqrt(s)
