@@ -63,6 +63,26 @@ def test_intervals_contain_the_truth_at_least_nine_times_in_ten():
     assert inside["balanced"] / 400 > 0.93
 
 
+def test_the_interval_of_an_average_precision_near_one_is_short():
+    """Of 102 samples of a class, one stands behind one of the others."""
+    score = np.r_[np.arange(102.0), 0.5, np.full(182, -1.0)]
+    truth = np.arange(285) < 102
+    found = class_measures(np.column_stack([-score, score]), truth.astype(int), truth.astype(int), 1)
+    low, high = found["average_precision_interval"]
+    assert 0.999 < found["average_precision"] < 1.0
+    assert 0.95 < low < found["average_precision"] < high <= 1.0
+
+
+def test_the_interval_of_an_average_precision_contains_its_mean():
+    rng = np.random.default_rng(0)
+    truth = np.arange(150) < 30
+    draws = [rng.normal(size=150) + 2 * truth for _ in range(400)]
+    found = [class_measures(np.column_stack([-s, s]), truth.astype(int), truth.astype(int), 1) for s in draws]
+    mean = np.mean([one["average_precision"] for one in found])
+    inside = [one["average_precision_interval"][0] <= mean <= one["average_precision_interval"][1] for one in found]
+    assert np.mean(inside) > 0.93
+
+
 def test_measures_without_a_sample_are_none_and_perfect_ones_have_an_interval():
     P, codes = np.eye(2)[[0, 0, 0, 1]], np.array([0, 0, 0, 1])
     perfect = class_measures(P, codes, codes, 1)

@@ -30,7 +30,7 @@ def class_measures(P: np.ndarray, codes: np.ndarray, decided: np.ndarray, k: int
         "auc": area,
         "auc_interval": interval,
         "average_precision": average,
-        "average_precision_interval": None if average is None else list(_logit_interval(average, int(truth.sum()))),
+        "average_precision_interval": None if average is None else _score_interval(average, int(truth.sum())),
     }
 
 
@@ -111,12 +111,14 @@ def _average_precision(own: np.ndarray, others: np.ndarray) -> float | None:
     return float((hits / (hits + alarms)).mean())
 
 
-def _logit_interval(value: float, positives: int) -> tuple[float, float]:
-    """Boyd, Eng and Page 2013: normal on the logit, with the variance of a fraction of the samples of the class."""
-    if not 0.0 < value < 1.0:
-        return exact_interval(round(value * positives), positives)
-    half = Z / np.sqrt(positives * value * (1.0 - value))
-    return float(expit(logit(value) - half)), float(expit(logit(value) + half))
+def _score_interval(value: float, positives: int) -> list[float]:
+    """Wilson 1927: where a normal test with the variance of a fraction of the samples of the class does not reject.
+
+    The variance is that of Boyd, Eng and Page 2013, whose interval on the logit grows without bound near 1.
+    """
+    share = Z * Z / positives
+    middle, half = value + share / 2, Z * np.sqrt(value * (1.0 - value) / positives + (share / (2.0 * Z)) ** 2)
+    return [max(float((middle - half) / (1.0 + share)), 0.0), min(float((middle + half) / (1.0 + share)), 1.0)]
 
 
 def threshold_curve(score: np.ndarray, truth: np.ndarray) -> dict[str, np.ndarray]:
