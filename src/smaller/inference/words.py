@@ -17,6 +17,7 @@ def set_in_words(features: np.ndarray, share: float, purity: float, names=None) 
     """One credible set: its features, the probability that one of them matters, and their least correlation."""
     told = [str(j) if names is None else str(names[j]) for j in features[:NAMED]]
     if len(features) == 1:
-        return f"It is {told[0]} ({share:.0%})."
+        return f"{'Feature ' if names is None else ''}{told[0]} matters ({share:.0%})."
     more = f", and {len(features) - NAMED} more" if len(features) > NAMED else ""
-    return f"One of these {len(features)}: {', '.join(told)}{more} ({share:.0%}; correlated by {purity:.2f} or more)."
+    sure = f"({share:.0%}; correlated by {purity:.2f} or more)"
+    return f"One of these {len(features)} features matters: {', '.join(told)}{more} {sure}."
