@@ -220,6 +220,18 @@ def test_dates_of_a_file_with_types_are_dates_too():
     np.testing.assert_array_equal(found.X[:, 1], np.arange(N) % 5)
 
 
+def test_numbers_with_zeros_in_front_are_told_to_be_like_codes():
+    """Read as a number, the postal code 01067 is 1067."""
+    codes = np.resize(["01067", "04109", "10115"], N)
+    file = written(place=codes, zero=np.resize(["0", "10", "200"], N), part=np.resize(["0.5", "01.5", "2"], N))
+    (said,) = read_table(file, target="y").columns.told()
+    assert said.startswith("Column 'place': numbers, some written with zeros in front")
+    assert "--categorical 'place'" in said
+    found = read_table(file, target="y", categorical=["place"])
+    assert found.columns.inputs[:3] == ["place=01067", "place=04109", "place=10115"]
+    assert read_table(file, target="y", numeric=["place"]).columns.told() == []
+
+
 # -- running numbers
 
 

@@ -14,6 +14,9 @@ ROW_NAME = re.compile(
 
 COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 LIKE_DATES = "numbers; if they are dates such as 20240131, write them as 2024-01-31"
+LIKE_CODES = (
+    "numbers, some written with zeros in front; if they name things, as postal codes do, use --categorical {!r}"
+)
 
 
 class Spans:
@@ -64,6 +67,14 @@ class DistinctTexts:
 def like_dates(spans: Spans) -> list[str]:
     """The columns of whole numbers whose ends are dates without separators, such as 20240131."""
     return [name for name, ends in spans.found.items() if all(COMPACT_DATE.fullmatch(str(end)) for end in ends)]
+
+
+def like_codes(names: Sequence[str], frames: Callable) -> list[str]:
+    """The columns of which the first portion has numbers written with zeros in front, such as 01067."""
+    if not names:
+        return []
+    first = next(iter(frames(names, names)))
+    return [name for name in names if first[name].astype(str).str.strip().str.fullmatch(r"0\d+").any()]
 
 
 def distinct_numbers(names: Sequence[str], spans: Spans, rows: int, frames: Callable) -> dict[str, bool]:

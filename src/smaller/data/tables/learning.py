@@ -7,7 +7,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from .columns import Columns, Reading, is_figure, is_number, listed
-from .identifiers import FEW, LIKE_DATES, DistinctTexts, Spans, about_numbers_of_rows, distinct_numbers, like_dates
+from .identifiers import (
+    FEW,
+    LIKE_CODES,
+    LIKE_DATES,
+    DistinctTexts,
+    Spans,
+    about_numbers_of_rows,
+    distinct_numbers,
+    like_codes,
+    like_dates,
+)
 from .judging import EMPTY, judged
 from .kinds import COMMA, DOTTED, DOTTED_THOUSANDS, Texts
 
@@ -63,6 +73,8 @@ def study(path: Any, wanted: Reading, frames: Callable) -> Study:
     texts |= _dotted([name for name in plain if name not in spans.found], texts, commas, wanted, frames)
     remarks = {name: about_numbers_of_rows(name, spans, are_names) for name, are_names in numbered.items()}
     remarks |= dict.fromkeys(empty, EMPTY) | {name: LIKE_DATES for name in like_dates(spans) if name in used}
+    whole = [name for name in plain if name in used and name in spans.found and name not in remarks]
+    remarks |= {name: LIKE_CODES.format(name) for name in like_codes(whole, frames)}
     columns, problems = judged(texts, distinct, commas, used, remarks, rows, wanted)
     return Study(replace(columns, na=list(wanted.na), encoding=wanted.encoding), rows, problems, names)
 
