@@ -238,7 +238,7 @@ private:
         for (const double move : secant.move) all += move * move;
         if (inside < all) return;
         for (size_t c = 0; c < a; ++c) {
-            Hs[c] = dot(&H[c * a], s.data(), a) + short_dot(&border[c * k], &s[a], b);
+            Hs[c] = dot(&H[c * a], s.data(), a) + short_dot(border.data() + c * k, s.data() + a, b);
             for (size_t l = 0; l < b; ++l) Hs[a + l] += border[c * k + l] * s[c];
         }
         for (size_t l = 0; l < b; ++l) Hs[a + l] += short_dot(&corner[l * k], &s[a], b);
