@@ -9,7 +9,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from smaller import TypeIIRegressor, load, maximally_sparse, save
 from smaller.design import as_design
-from smaller.errors import ConvergenceWarning, ModelFileError, UnidentifiedNoiseWarning
+from smaller.errors import ConvergenceWarning, EmptyModelWarning, ModelFileError, UnidentifiedNoiseWarning
 from smaller.objective.evidence import Evidence
 from smaller.solvers.type2.grouped import GroupedEvidence, GroupFit, newton_on_variances
 
@@ -221,6 +221,25 @@ def test_complex_data_are_their_real_embedding(kind, k):
     slope, ratio = group_stationarity(Phi, Y, model.gamma_, noise, np.arange(80))
     assert slope < 1e-8
     assert ratio <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("operator", [False, True])
+def test_a_constant_complex_column_is_the_intercept_once_more(operator):
+    """Taking the means out leaves rounding of it, which is no column."""
+    Phi, y = wide_problem(imaginary=True)
+    Phi[:, 3] = 0.1 * (1 + 2j)
+    s = np.linspace(0.5, 2, len(y))
+    rest = np.delete(Phi, 3, axis=1)
+    known, alone = (
+        TypeIIRegressor(noise=0.02, complex=True).fit(aslinearoperator(X) if operator else X, y + 5, s)
+        for X in (Phi, rest)
+    )
+    assert known.coef_[3] == 0
+    assert known.evidence_ == pytest.approx(alone.evidence_, abs=1e-5)
+    with pytest.warns(EmptyModelWarning, match="kept no column"):
+        level = TypeIIRegressor(noise=0.02, complex=True).fit(Phi, np.full(len(y), 0.1 + 0.7j), s)
+    assert not level.coef_.any()
+    assert level.intercept_ == pytest.approx(0.1 + 0.7j)
 
 
 def test_a_complex_intercept_is_integrated_out():

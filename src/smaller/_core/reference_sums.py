@@ -72,7 +72,8 @@ def softmax(F, reference, xp=np):
 def softmax_fit(F, Y, s, reference, xp=np):
     """P = softmax(F), P - Y without cancellation, and the negative log-likelihood, in the namespace xp."""
     P, total, top = softmax(F, reference, xp)
-    loss = xp.sum(s * ((xp.log(total) + top)[:, 0] - xp.sum(Y * F, axis=1)))
+    # The true class's score comes off the greatest one first: of large scores only their difference is exact.
+    loss = xp.sum(s * (xp.log(total)[:, 0] + (top[:, 0] - xp.sum(Y * F, axis=1))))
     # The residual of the true class is the sum of the other probabilities.
     others = xp.sum((1 - Y) * P, axis=1, keepdims=True)
     others = others + xp.exp(-top) / total if reference else others

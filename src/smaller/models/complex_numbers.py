@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 from .._sklearn import check_sample_weight
 from ..design import host, is_operator
 from ..design.operator import EmbeddedOperator, checked_operator
+from ..objective.weighted_columns import Taken
 from .base import Given
 
 
@@ -23,6 +24,11 @@ class Complex(NamedTuple):
     given: Given
     center: np.ndarray  # (p,), of the columns
     mean: np.ndarray  # (k,), of the targets
+
+    @property
+    def taken(self) -> Taken:
+        """The same for the real columns, of which each complex one is a pair."""
+        return Taken(np.tile(np.abs(self.center), 2), np.abs(self.mean), 2)
 
 
 def embedded(given: Given, intercept: bool) -> Complex:

@@ -158,8 +158,8 @@ class TypeIIRegressor(TakesOperators, VarianceModel):
         return noise if noise is None or not self.complex else 0.5 * noise
 
     def _evidence(self, sample: Sample) -> Evidence:
-        centred = 2 if self.complex and self.fit_intercept else 0
-        return Evidence(sample.design, sample.Y, sample.weight, self._groups(sample), centred)
+        taken = None if self._embedding is None or not self.fit_intercept else self._embedding.taken
+        return Evidence(sample.design, sample.Y, sample.weight, self._groups(sample), taken)
 
     def _groups(self, sample: Sample) -> np.ndarray | None:
         """A number for each column of the design; the two parts of a complex weight are a group."""

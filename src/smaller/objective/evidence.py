@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, qr, solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ..design import Design
-from .weighted_columns import Columns
+from .weighted_columns import Columns, Taken
 
 LOG_2PI = float(np.log(2 * np.pi))
 # Relative to the diagonal, tried in turn: rounding may leave nearly collinear columns just short of positive definite.
@@ -125,8 +125,8 @@ class Evidence:
     sample_weight : ndarray of shape (n,), optional
     groups : ndarray of shape (d,), optional
         A number 0, 1, ... for each column: columns of one number share their gamma.
-    centred : int
-        Free intercepts that were taken out of columns and targets before.
+    taken : Taken, optional
+        Means that free intercepts took out of columns and targets before.
     """
 
     def __init__(
@@ -135,13 +135,15 @@ class Evidence:
         Y: np.ndarray,
         sample_weight: np.ndarray | None = None,
         groups: np.ndarray | None = None,
-        centred: int = 0,
+        taken: Taken | None = None,
     ):
-        self.columns, self.intercepts = Columns(design, sample_weight, groups), design.intercept + centred
+        self.columns, self.taken = Columns(design, sample_weight, groups, taken), taken
+        self.intercepts = design.intercept + (0 if taken is None else taken.intercepts)
         self.s, self.k = self.columns.s, Y.shape[1]
         self.y_mean = self.s @ Y / self.columns.total if design.intercept else np.zeros(self.k)
         self.Z = Y - self.y_mean
-        constant = np.abs(self.Z).max(axis=0, initial=0.0) <= CONSTANT_TARGET * np.abs(self.y_mean)
+        mean = np.abs(self.y_mean) + (0.0 if taken is None else taken.mean)
+        constant = np.abs(self.Z).max(axis=0, initial=0.0) <= CONSTANT_TARGET * mean
         self.Z[:, constant] = 0.0
         self.total = self.columns.total - self.intercepts  # what is left when the intercept is integrated out
         self.yy = float(self.s @ (self.Z * self.Z).sum(axis=1))

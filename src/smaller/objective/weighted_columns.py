@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..design import Design, OperatorDesign
 
 CONSTANT = 1e-12  # a column whose spread, relative to its mean, is below this is constant up to rounding
+
+
+class Taken(NamedTuple):
+    """What free intercepts took out of columns and targets before: the sizes of the means, and how many intercepts."""
+
+    center: np.ndarray  # of each column, (d,)
+    mean: np.ndarray  # of each target, (k,)
+    intercepts: int
 
 
 class Columns:
@@ -16,7 +26,13 @@ class Columns:
     their mean squared norm.
     """
 
-    def __init__(self, design: Design, sample_weight: np.ndarray | None = None, groups: np.ndarray | None = None):
+    def __init__(
+        self,
+        design: Design,
+        sample_weight: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        taken: Taken | None = None,
+    ):
         self.design, self.groups = design, groups
         self.s = np.ones(design.n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         self.total = float(self.s.sum())
@@ -24,8 +40,9 @@ class Columns:
         second = moments.second(self.total)[:d]
         self.center = moments.mean[:d] if design.intercept else np.zeros(d)
         square = moments.spread[:d] if design.intercept else second
+        before = 0.0 if taken is None else self.total * taken.center**2
         # A constant column is the intercept once more: in infinite units it vanishes.
-        present = square > CONSTANT**2 * second
+        present = square > CONSTANT**2 * (second + before)
         norms = np.where(present, square, 0.0)
         shared = norms if groups is None else (self.grouped(norms) / np.maximum(self.grouped(present), 1))[groups]
         self.unit = np.sqrt(np.where(present, shared, np.inf))

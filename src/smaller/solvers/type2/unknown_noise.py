@@ -158,9 +158,8 @@ class Fold:
         design, columns = evidence.columns.design, evidence.columns
         train = np.setdiff1d(np.arange(design.n), test)
         self.evidence = Evidence(
-            design.restricted(train), evidence.Z[train], evidence.s[train], columns.groups,
-            evidence.intercepts - design.intercept,
-        )  # fmt: skip
+            design.restricted(train), evidence.Z[train], evidence.s[train], columns.groups, evidence.taken
+        )
         self.problem = GroupedEvidence(self.evidence)
         self.test, self.Y, self.s = design.restricted(test), evidence.Z[test], evidence.s[test]
 
