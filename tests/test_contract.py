@@ -69,6 +69,7 @@ WRAPPED = [
     PriorShift(SMLR()),
     CostSensitive(SMLR()),
     CostSensitive(SMLR(), reject_cost=1.0),  # as dear as an error: nothing is rejected
+    Rejecting(SMLR()),
     Rejecting(SMLR(), threshold=0.0),
     Rejecting(SMLR(), rate=0.0, cv=3),
     Rejecting(SMLR(), error=1.0, cv=3),

@@ -648,6 +648,16 @@ def test_a_threshold_by_rate_is_that_of_cross_validated_probabilities(m):
     assert by_error.error_ <= 0.2
 
 
+def test_without_an_aim_nothing_is_rejected_and_the_curve_is_there_to_choose_from(data):
+    X, y = data
+    model, none = Rejecting(SMLR()).fit(X, y), Rejecting(SMLR(), rate=0.0).fit(X, y)
+    assert model.accepts(X).all()
+    assert (model.coverage_, model.threshold_) == (1.0, -np.inf)
+    assert_array_equal(model.curve_.risk, none.curve_.risk)
+    aim = model.curve_.threshold[np.searchsorted(model.curve_.coverage, 0.8, side="right") - 1]
+    assert Rejecting(SMLR(), rate=0.2).fit(X, y).threshold_ == pytest.approx(aim, abs=1e-12)
+
+
 def test_a_frozen_classifier_is_not_fitted_again_and_its_threshold_uses_all_samples(data):
     X, y = data
     fitted = SMLR().fit(X[:60], y[:60])
@@ -855,8 +865,7 @@ def test_a_failed_fit_leaves_the_last_one_untouched(data):
             CostSensitive(GridSearchCV(PriorShift(SMLR()), {"estimator__lam": [1.0]})),
             "CostSensitive cannot use the PriorShift inside a GridSearchCV",
         ),
-        (Rejecting(SMLR()), "needs exactly one of threshold, rate and error; got none"),
-        (Rejecting(SMLR(), rate=0.1, error=0.1), "exactly one of threshold, rate and error"),
+        (Rejecting(SMLR(), rate=0.1, error=0.1), "takes one of threshold, rate and error"),
         (Rejecting(SMLR(), rate=0.1, guarantee=0.9), "guarantee is the probability with which error is kept"),
         (Rejecting(SMLR(), threshold=1.5), "would reject every sample"),
         (Rejecting(SMLR(), threshold=np.nan), "threshold must be a number"),
@@ -933,7 +942,7 @@ class Explosive(LogisticRegression):
         (CostSensitive(Explosive(), reject_cost=0.1, reject_label="ant"), "is a class"),
         (PriorShift(Explosive(), priors={"dog": 1.0}), "not known"),
         (PriorShift(Explosive(), training_priors=[1.0, 0.0, 0.0]), "must be positive"),
-        (Rejecting(Explosive()), "exactly one"),
+        (Rejecting(Explosive(), rate=0.1, error=0.1), "one of threshold"),
         (Rejecting(CostSensitive(PriorShift(Explosive(), priors=[0.5, 0.5])), rate=0.1), "priors must have one value"),
     ],
 )

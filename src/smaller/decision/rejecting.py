@@ -26,10 +26,11 @@ class Rejecting(Rejectable):
     """A classifier that rejects the samples of least confidence.
 
     A sample is rejected if its confidence is less than a threshold (Chow 1970). The confidence is the greatest
-    probability; around a :class:`CostSensitive` it is 1 - expected cost of the decision. Give exactly one of threshold,
-    rate and error. For rate and error the threshold is chosen on samples that the classifier was not fitted on: by
-    cross-validation or, if it is frozen, on all samples given to fit. Around a :class:`PriorShift` these samples are
-    weighted to the operational priors, again after each :meth:`adapt`.
+    probability; around a :class:`CostSensitive` it is 1 - expected cost of the decision. Give one of threshold, rate
+    and error; with none of them nothing is rejected, and `curve_` shows what each rate would bring. Without a threshold
+    the classifier is judged on samples that it was not fitted on: by cross-validation or, if it is frozen, on all
+    samples given to fit. Around a :class:`PriorShift` these samples are weighted to the operational priors, again after
+    each :meth:`adapt`.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Rejecting(Rejectable):
         What ``predict`` returns for a rejected sample. "auto" is -1 for numbers (one less than the least class if that
         is negative) and "reject" for strings.
     cv : int, splitter or iterable, default=5
-        Folds for rate and error; an integer is stratified folds, fewer where the smallest class has fewer samples.
+        Folds that hold samples out; an integer is stratified folds, fewer where the smallest class has fewer samples.
     n_jobs : int, default=None
         Folds fitted side by side.
 
@@ -124,8 +125,8 @@ class Rejecting(Rejectable):
     def _check_aim(self) -> None:
         aims = {name: getattr(self, name) for name in ("threshold", "rate", "error")}
         given = {name: value for name, value in aims.items() if value is not None}
-        if len(given) != 1:
-            raise ValueError(f"Rejecting needs exactly one of threshold, rate and error; got {given or 'none'}.")
+        if len(given) > 1:
+            raise ValueError(f"Rejecting takes one of threshold, rate and error; got {given}.")
         if self.guarantee is not None and self.error is None:
             raise ValueError("guarantee is the probability with which error is kept; give error as well.")
         if self.threshold is not None and checks.number("threshold", self.threshold) > 1:
@@ -139,10 +140,10 @@ class Rejecting(Rejectable):
         wrong = (chosen.codes != sample.codes).astype(np.float64)
         ratio = prior_ratio(inner)
         weight = sample.weight if ratio is None else sample.weight * ratio[sample.codes]
-        if self.rate is not None:
-            found = for_rate(confidence, weight, self.rate, wrong)
-        else:
+        if self.error is not None:
             found = for_error(confidence, wrong, weight, self.error, self.guarantee)
+        else:
+            found = for_rate(confidence, weight, self.rate or 0.0, wrong)
         return {
             "threshold_": found.value,
             "coverage_": found.coverage,
