@@ -26,7 +26,7 @@ from smaller.likelihoods import Multinomial
 from smaller.models.base import problem_of
 from smaller.objective.sample import Sample
 from smaller.priors import Laplace
-from smaller.rows.device_posterior import AcceleratedPosterior, placed
+from smaller.rows.device_rows import AcceleratedPosterior, placed
 from smaller.solvers.l1.warm_path import null_point
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"

@@ -21,7 +21,7 @@ from smaller.objective.mixture import MixturePosterior
 from smaller.objective.posterior import Posterior
 from smaller.priors import Jeffreys, Laplace, laplace_mixture
 from smaller.solvers import SOLVERS
-from smaller.solvers.type1.reweighted import reweighted, spread
+from smaller.solvers.type1.expectation_maximisation import reweighted, spread
 from smaller.solvers.type1.ridge_start import Ridge, Start, stretched
 from smaller.solvers.type1.scaled_lasso import em
 

@@ -26,7 +26,7 @@ from smaller.priors import Jeffreys, Laplace, Power, Student, log_prior, prior_s
 from smaller.priors.mixtures import SCALE_MIXTURES, conjugate_point
 from smaller.solvers.l1.newton import newton
 from smaller.solvers.type1.unit_objective import TypeOne
-from smaller.solvers.type2.recovery import cheapness, noiseless
+from smaller.solvers.type2.reweighted_l1 import cheapness, noiseless
 
 ALGORITHMS = ["auto", "fast", "em", "mackay", "reweighted-l2", "reweighted-l1"]
 

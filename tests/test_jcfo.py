@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, ndtr
 from smaller import JCFO, load, save
 from smaller.basis import Kernel
 from smaller.errors import ConvergenceWarning, EmptyModelWarning
-from smaller.objective.scaled import ScaledPosterior
+from smaller.objective.scaled_kernels import ScaledPosterior
 from smaller.solvers.type1.scalings import _hessian, scalings
 from smaller.synthetic import make_gaussians
 
@@ -82,7 +82,7 @@ def test_inputs_that_stay_sparse_have_the_same_derivatives(name, monkeypatch):
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     rows, w, theta = np.arange(5), np.linspace(-1, 1, 5), np.linspace(0.0, 0.1, 30)
     dense = posed(KERNELS[name], X, y).slopes(theta, rows, w, 0.1)
-    monkeypatch.setattr("smaller.objective.scaled.BLOCK_BYTES", 2000)
+    monkeypatch.setattr("smaller.objective.scaled_kernels.BLOCK_BYTES", 2000)
     objective = posed(KERNELS[name], sparse.csr_array(X), y)
     assert sparse.issparse(objective.X)
     for found, expected in zip(objective.slopes(theta, rows, w, 0.1), dense, strict=True):

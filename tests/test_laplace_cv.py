@@ -9,7 +9,7 @@ from sklearn.model_selection import GroupKFold, KFold
 
 from smaller import LaplaceRegressor, LaplaceRegressorCV, laplace_path
 from smaller.errors import EmptyModelWarning
-from smaller.models.strength_choice import choose_strength
+from smaller.models.cross_validated_choice import choose_strength
 
 RNG = np.random.default_rng(4)
 X = RNG.normal(size=(90, 8)) * np.array([1.0, 10.0, 0.1, 1, 1, 1, 1, 1])

@@ -17,9 +17,9 @@ from smaller import JCFO, RMLR, SBMLR, SMLR, SMLRCV, JeffreysRegressor, LaplaceR
 from smaller.datasets import DatasetNotFoundError, golub_preprocess, load_golub
 from smaller.errors import EmptyModelWarning
 from smaller.inference import StabilitySelection, expected_false, least_threshold, most_selected
-from smaller.inference.distinct import distinct_columns
-from smaller.inference.entry import first_features, first_to_enter, follower
-from smaller.inference.halves import complementary_pairs
+from smaller.inference.distinct_columns import distinct_columns
+from smaller.inference.first_features import first_features, first_to_enter, follower
+from smaller.inference.half_samples import complementary_pairs
 from smaller.inference.r_concave import largest_tail
 from smaller.progress import listening
 

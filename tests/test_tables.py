@@ -326,8 +326,8 @@ def test_the_command_says_what_columns_were_read_as_and_keeps_it_in_the_model(ca
 
 
 def test_many_different_texts_are_counted_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr("smaller.data.tables.kinds.TEXTS_KEPT", 25)
-    monkeypatch.setattr("smaller.data.tables.judging.CATEGORIES", 20)
+    monkeypatch.setattr("smaller.data.tables.text_kinds.TEXTS_KEPT", 25)
+    monkeypatch.setattr("smaller.data.tables.column_kinds.CATEGORIES", 20)
     names = read_table(written(name=[f"person {i}" for i in range(N)]), target="y").columns
     assert names.inputs == ["plain"]
     assert "left out, as it has a different text in every row" in names.told()[0]

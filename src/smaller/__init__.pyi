@@ -19,9 +19,9 @@ from .models.rvm import RVMRegressor as RVMRegressor
 from .models.sbmlr import SBMLR as SBMLR
 from .models.sparsest import SparseSolution as SparseSolution
 from .models.sparsest import maximally_sparse as maximally_sparse
+from .models.type1 import TypeIRegressor as TypeIRegressor
 from .models.type2 import TypeIIRegressor as TypeIIRegressor
-from .models.type12 import TypeIIClassifier as TypeIIClassifier
-from .models.type12 import TypeIRegressor as TypeIRegressor
+from .models.type2_classifier import TypeIIClassifier as TypeIIClassifier
 from .persist import load as load
 from .persist import save as save
 from .report import explain as explain

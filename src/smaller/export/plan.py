@@ -29,7 +29,7 @@ from ..models.regression import VarianceModel
 from ..models.rvm import RVMClassifier
 from ..models.selector import input_names
 from ..models.targets import coef_of
-from ..models.type12 import TypeIIClassifier
+from ..models.type2_classifier import TypeIIClassifier
 
 
 class Products(NamedTuple):

@@ -11,7 +11,7 @@ from ..errors import ConvergenceWarning, warn
 from ..models.adaptive import LaplaceRegressor
 from ..models.base import problem_of
 from ..models.multinomial import SMLR
-from .entry import Sample
+from .first_features import Sample
 from .one_step import NOTHING_LEFT, Estimates, curvature_at
 
 TOLERANCE = 1e-14  # nats: half the squared distance to the optimum, in standard errors

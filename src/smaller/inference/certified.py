@@ -13,8 +13,8 @@ from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin
 from ..tuning.relaxed import ridge_of, weights_on_path
-from .checked import refuse_other_columns
-from .entry import CLASS_PATHS
+from .checks import refuse_other_columns
+from .first_features import CLASS_PATHS
 
 ROUNDING = 1e-14  # relative to samples times objective: no gap is trusted below this
 STRICT = 1 - 1e-10  # a gradient counts as below its strength from here on

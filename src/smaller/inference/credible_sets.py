@@ -23,8 +23,8 @@ from .class_effects import ClassTarget, contrasts, settle_effects
 from .effects import BoundedTarget, Effects, GaussianTarget, ascend
 from .feature_selector import FeatureSelector
 from .feature_sets import feature_sets
+from .sentences import set_in_words
 from .standard_columns import StandardColumns, location_and_scale
-from .words import set_in_words
 
 POSITIVE = Interval(Real, 0, None, closed="neither")
 SHARE = Interval(Real, 0, 1, closed="neither")

@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 
 from ..errors import IntervalWarning, choose, warn
 from ..models.selector import input_names
-from .checked import Rows, checked_rows, refuse_other_columns
-from .entry import has_path
+from .checks import Rows, checked_rows, refuse_other_columns
+from .first_features import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm
-from .same_rows import through_pipeline, warn_of_kept_columns
+from .reused_rows import through_pipeline, warn_of_kept_columns
 from .weight_estimates import (
     determined,
     largest_leverage,

@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 from ..models.targets import coef_of
 from ..tuning.cross_validation import SMLRCV
 from ..tuning.laplace_cross_validation import LaplaceRegressorCV
-from .entry import Sample, entered, follower, has_path, is_unrelated
+from .first_features import Sample, entered, follower, has_path, is_unrelated
 
 POINTS = 250  # strengths of the path whose entries are compared
 LASSO_STRENGTHS = np.geomspace(1.0, 0.1, 8)  # times the universal one, for cross-validation

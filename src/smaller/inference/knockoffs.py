@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, SmallClassWarning, warn
 from ..models.base import unchanged_on_failure
-from .checked import Rows, checked_rows
+from .checks import Rows, checked_rows
 from .feature_selector import FeatureSelector, in_parallel
 from .gaussian_knockoffs import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
 from .knockoff_filter import e_bh, e_values, knockoff_threshold
 from .knockoff_statistics import STATISTICS, standardised, tuned
-from .same_rows import remember_kept
-from .words import NOTHING, list_of
+from .reused_rows import remember_kept
+from .sentences import NOTHING, list_of
 
 RATE = Interval(Real, 0, 1, closed="neither")
 

@@ -12,10 +12,10 @@ from sklearn.utils.parallel import delayed
 from ..errors import ConvergenceWarning, EmptyModelWarning
 from ..models.multinomial import SMLR
 from .bias_reduced import least_squares
-from .checked import Rows
-from .entry import Sample, first_features
+from .checks import Rows
 from .feature_selector import in_parallel
-from .halves import complementary_pairs
+from .first_features import Sample, first_features
+from .half_samples import complementary_pairs
 from .one_step import Estimates, curvature_at, maximum_likelihood
 
 ROWS_FOR_EACH = 8  # of the rarest class in the testing half, for each feature tested

@@ -17,9 +17,9 @@ from ..models.base import Given
 from ..models.multinomial import RMLR
 from ..progress import tell
 from ..rows.dask.collections import is_lazy
-from .conditional import NormalDraws, column_deviations, conditional_draws
 from .fitted_problem import check_columns
 from .gibbs import GibbsDraw
+from .normal_approximations import NormalDraws, column_deviations, conditional_draws
 from .posterior_options import check_options, refuse_laplace
 from .posterior_problem import PosteriorProblem, posterior_problem
 from .posterior_sample import LEAST_ESS, PosteriorSample

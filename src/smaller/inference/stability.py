@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, warn
 from ..models.base import unchanged_on_failure
-from .checked import Rows, checked_rows
-from .entry import first_features
+from .checks import Rows, checked_rows
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .feature_selector import FeatureSelector, in_parallel
-from .halves import complementary_pairs
-from .same_rows import remember_kept
-from .words import NOTHING, list_of
+from .first_features import first_features
+from .half_samples import complementary_pairs
+from .reused_rows import remember_kept
+from .sentences import NOTHING, list_of
 
 USUAL_THRESHOLD = 0.9  # at which the default of n_selected must be allowed
 FEWEST, ROWS_FOR_EACH = 5, 8  # the default of n_selected: one for every 8 rows, at least 5

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .words import NOTHING
+from .sentences import NOTHING
 
 ADJUSTED = {None: "p_value", "holm": "p_holm", "by": "p_by"}
 SHOWN = 30  # features in the printed table

@@ -12,7 +12,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet, Groups
 from ..solvers import SOLVERS, Solution
-from ..solvers.type1.reweighted import Spread, spread
+from ..solvers.type1.expectation_maximisation import Spread, spread
 from ..solvers.type1.scaled_lasso import em, laplace, universal_group_strength, universal_strength
 from .base import NON_NEGATIVE, POSITIVE
 from .grouping import Grouped

@@ -23,9 +23,9 @@ from ..solvers import Solution
 from ..solvers.blasso import BoostedPath, Moves, blasso
 from .base import COUNT, NON_NEGATIVE, POSITIVE, Given, problem_of
 from .classification import ClassificationModel
+from .cross_validated_choice import choose_strength, cross_validated_scores, in_folds
 from .folds import GivenRows, class_folds
 from .one_vs_rest import one_vs_rest
-from .strength_choice import choose_strength, cross_validated_scores, in_folds
 from .targets import class_weights, prediction_offset
 
 

@@ -13,7 +13,7 @@ from ..design import Design, as_design
 from ..likelihoods import Probit
 from ..objective.problem import Problem
 from ..objective.sample import Sample
-from ..objective.scaled import KERNELS, ScaledPosterior, scaled_kernel, times
+from ..objective.scaled_kernels import KERNELS, ScaledPosterior, scaled_kernel, times
 from ..priors import Laplace
 from ..solvers import Solution
 from ..solvers.type1.scalings import scalings

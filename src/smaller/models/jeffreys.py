@@ -11,7 +11,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import InUnits, Jeffreys
 from ..solvers import Solution
-from ..solvers.type1.reweighted import reweighted, spread
+from ..solvers.type1.expectation_maximisation import reweighted, spread
 from ..solvers.type1.ridge_start import Ridge, Start, stretched
 from ..solvers.type1.scaled_lasso import screened_noise
 from .adaptive import EM_STEPS, AdaptiveRegressor

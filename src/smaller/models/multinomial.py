@@ -19,11 +19,11 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
 from ..rows.dask.collections import is_lazy
-from ..rows.device_posterior import placed
+from ..rows.device_rows import placed
 from ..solvers import SOLVERS, Solution, begin, null_point, solver_for
-from ..solvers.canonical import lowered
 from ..solvers.l1.start import warm
 from ..solvers.ridge_evidence import most_evident_ridge
+from ..solvers.symmetric_weights import lowered
 from .base import NON_NEGATIVE, Given
 from .classification import ClassificationModel
 from .dask_sample import dask_sample

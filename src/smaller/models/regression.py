@@ -18,7 +18,7 @@ from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import as_scale_mixture
 from ..solvers import Solution
-from ..solvers.type1.reweighted import Spread
+from ..solvers.type1.expectation_maximisation import Spread
 from .base import POSITIVE, Estimator, Given, Targets
 from .outside import DECAYING, added_variance, check_outside
 from .selector import Selector

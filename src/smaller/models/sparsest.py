@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from ..design import as_design, is_operator
 from ..design.operator import NormedOperator, checked_operator, operator_columns
 from ..objective.evidence import Evidence
-from ..solvers.type2.recovery import EXACT, Attempt, noiseless, noisy
+from ..solvers.type2.reweighted_l1 import EXACT, Attempt, noiseless, noisy
 from ..solvers.type2.unknown_noise import FEWEST, noise_of_many_columns
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..design import follow, host, namespace
 from ..objective.posterior import Posterior
-from ..solvers.canonical import canonical
+from ..solvers.symmetric_weights import canonical
 
 LARGEST_OFFSET = 1e12  # nats
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from ..inference import Knockoffs, StabilitySelection
 from ..inference.credible_sets import CredibleSets, CredibleSetsClassifier, CredibleSetsRegressor
 from ..inference.false_bounds import BOUNDS
-from .meaning import CLASSES, ESTIMATOR, NAMES, RULES
+from .model_rules import CLASSES, ESTIMATOR, NAMES, RULES
 from .rules import Rule, Sizes, numbers, one_of, real, whole
 
 

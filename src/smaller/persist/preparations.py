@@ -25,7 +25,7 @@ from sklearn.preprocessing import (
 
 from ..data.tables import Columns, TableTransformer
 from ..data.tables.dates import from_notes
-from .meaning import RULES
+from .model_rules import RULES
 from .rules import Rule, Sizes, numbers, one_of, or_none, whole
 
 # The private attributes of each class that a file holds beside the public ones.

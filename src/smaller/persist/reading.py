@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from .meaning import FieldError, check
+from .model_rules import FieldError, check
 from .preparations import PRIVATE
 from .registry import (
     DIMENSIONS,

@@ -21,8 +21,9 @@ from ..models.kernel_machines import JFSCL, LRVM
 from ..models.multinomial import RMLR, SMLR
 from ..models.rvm import RVMClassifier, RVMRegressor
 from ..models.sbmlr import SBMLR
+from ..models.type1 import TypeIRegressor
 from ..models.type2 import TypeIIRegressor
-from ..models.type12 import TypeIIClassifier, TypeIRegressor
+from ..models.type2_classifier import TypeIIClassifier
 from ..priors import Jeffreys, Power, Student
 from ..solvers.blasso import BoostedPath
 from ..solvers.solution import Step

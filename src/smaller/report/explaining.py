@@ -12,8 +12,8 @@ from .._sklearn import check_n_features
 from ..models.selector import input_names
 from ..models.targets import coef_of
 from ..tuning.ranking import what_is_kept
-from .inside import core
-from .kept import label_of
+from .kept_weights import label_of
+from .unwrapped import core
 
 BLOCK = 20_000  # rows whose columns are computed at a time
 ROWS, LARGEST = 250, 8  # samples that the page can explain, and contributions that it shows of each

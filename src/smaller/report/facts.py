@@ -17,14 +17,14 @@ from ..tuning.ranking import CLASSIFICATION, REGRESSION
 from .certificate import certificate
 from .classes import class_facts
 from .explaining import row_facts
-from .inside import INSIDE, core
-from .kept import kept
+from .kept_weights import kept
 from .numbers import number_facts
 from .paths import path_facts
 from .posterior import add_posterior_columns, check_posterior, posterior_facts, sets_facts
 from .seen import share_of_training
 from .selection import add_columns, selection_facts
 from .summary import fingerprint, summary
+from .unwrapped import INSIDE, core
 
 OF_TASK = {CLASSIFICATION: class_facts, REGRESSION: number_facts}
 MOST = 0.5  # share of rows seen in training above which the errors are those of a training sample

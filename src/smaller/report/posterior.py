@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..inference import PosteriorSample
-from .kept import label_of
+from .kept_weights import label_of
 
 LISTED = 60  # weights shown
 LEVEL, EPS = 0.95, 0.1

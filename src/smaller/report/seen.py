@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..inference.same_rows import row_marks, share_seen
+from ..inference.reused_rows import row_marks, share_seen
 
 MARKS = 5_000  # training rows by which others are recognised
 LEAST = 0.1  # a smaller share is not reported: rows of few digits can be equal by chance

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import SameRowsWarning, warn
 from ..inference import Knockoffs, StabilitySelection, WeightTable
-from ..inference.same_rows import share_used
+from ..inference.reused_rows import share_used
 from ..models.selector import input_names
 
 LISTED = 30  # features shown, the most frequent first

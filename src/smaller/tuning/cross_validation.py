@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..models.base import NON_NEGATIVE, Given, without
+from ..models.cross_validated_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
 from ..models.folds import CrossValidated, GivenRows, class_folds
 from ..models.multinomial import SparseMultinomialModel
-from ..models.strength_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
 from ..models.targets import split
 from ..objective.problem import Problem
 from ..objective.sample import Sample

@@ -11,8 +11,8 @@ from sklearn.model_selection import check_cv
 from ..design import as_design, host
 from ..models.adaptive import LaplaceRegressor, solve_laplace
 from ..models.base import problem_of, without
+from ..models.cross_validated_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..models.folds import CrossValidated, GivenRows
-from ..models.strength_choice import CHOICE, choose_strength, cross_validated_scores, in_folds, refuse_unweighted
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet

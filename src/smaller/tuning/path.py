@@ -14,7 +14,7 @@ from ..models.multinomial import SMLR
 from ..models.targets import split_sparsely
 from ..objective.problem import Problem
 from ..solvers import Trail, null_point, solve_path, solver_for
-from ..solvers.canonical import lowered
+from ..solvers.symmetric_weights import lowered
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from sklearn.metrics import check_scoring
 
 from ..design import as_design, host
 from ..models.base import Given, problem_of
+from ..models.cross_validated_choice import refuse_unweighted
 from ..models.folds import GivenRows
 from ..models.multinomial import SMLR
-from ..models.strength_choice import refuse_unweighted
 from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
 from ..solvers import Solution, Trail

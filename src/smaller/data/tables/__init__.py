@@ -13,8 +13,8 @@ from typing import Any
 
 from .columns import Columns, Reading, Table
 from .description import ColumnReport, describe_table
-from .filling import read_columns
 from .frames import FRAMES, ending_of, portions
+from .last_pass import read_columns
 from .matrices import libsvm, npz
 from .transformer import TableTransformer
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .dates import Dates
-from .kinds import MISSING, as_numbers
+from .text_kinds import MISSING, as_numbers
 
 OTHER = "(other)"  # the input of all texts that have none of their own
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .columns import Reading, is_number
+from .first_passes import Study, study
 from .frames import FRAMES, ending_of, portions
-from .learning import Study, study
 
 COUNTED = 10_000  # different values of a column that are counted
 

@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .columns import Columns, Reading
-from .filling import read_columns
 from .frames import in_portions
+from .last_pass import read_columns
 
 
 class TableTransformer(TransformerMixin, BaseEstimator):

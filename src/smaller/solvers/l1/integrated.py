@@ -21,9 +21,9 @@ from ... import progress
 from ...errors import Status
 from ...likelihoods import Multinomial
 from ...objective.posterior import Point, Posterior
-from ..canonical import canonical, lowered
 from ..smooth import confirm, settle
 from ..solution import History, Solution
+from ..symmetric_weights import canonical, lowered
 from .start import newton_from
 
 STEEPEST = 0.9  # slopes of log(N / S) in log(lam) above this are too near 1 to be extrapolated

@@ -13,7 +13,7 @@ from ...objective.posterior import Posterior
 from ...priors import Laplace
 from ..l1.newton import newton
 from ..type2.sequential import FLOOR
-from .reweighting import solve
+from .reweighted_ridge import solve
 from .row_lasso import RowLasso
 from .unit_objective import EXACT, Notes, Point, TypeOne
 

@@ -23,7 +23,7 @@ from ..l1.newton import newton
 from ..l1.warm_path import null_point
 from ..smooth import settle, solve_semidefinite
 from ..solution import History, Solution, Step
-from .reweighted import revived, reweighted
+from .expectation_maximisation import revived, reweighted
 from .ridge_start import Ridge, Start
 
 ROUNDS = 200

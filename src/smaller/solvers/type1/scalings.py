@@ -17,9 +17,9 @@ from scipy.optimize import minimize
 from scipy.sparse import issparse
 
 from ...errors import Status
-from ...objective.scaled import ScaledPoint, ScaledPosterior
+from ...objective.scaled_kernels import ScaledPoint, ScaledPosterior
 from ..solution import Solution, Step
-from .reweighted import revived, reweighted
+from .expectation_maximisation import revived, reweighted
 from .ridge_start import Ridge, Start, stretched
 
 STEPS = 10  # EM steps of the weights in a round

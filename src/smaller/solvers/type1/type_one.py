@@ -12,7 +12,7 @@ from ...priors import InUnits, degree, is_laplace
 from ..solution import Solution, Step
 from ..type2.sequential import in_data_units, solution
 from .certified_lasso import certified_lasso
-from .reweighting import reweight
+from .reweighted_ridge import reweight
 from .unit_objective import ROUNDING, Notes, Point, TypeOne, degrees
 
 FARTHEST = 1e250  # a given lam, in units of the targets, is between this and its reciprocal

@@ -11,7 +11,7 @@ from ...design import Design, OperatorDesign, as_design
 from ...objective.evidence import Evidence
 from ..type2.grouped import GroupedEvidence
 from ..type2.unit_problem import UnitProblem
-from .reweighting import ridge, solve
+from .reweighted_ridge import ridge, solve
 
 ACCURACY, MOST = 1e-12, 2000  # relative residual of conjugate gradients, and their steps
 

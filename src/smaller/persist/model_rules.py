@@ -28,7 +28,7 @@ from ..models.jeffreys import JeffreysClassifier
 from ..models.kernel_machines import JFSCL
 from ..models.regression import RegressionModel, VarianceModel
 from ..models.rvm import RVMClassifier
-from ..models.type12 import TypeIIClassifier
+from ..models.type2_classifier import TypeIIClassifier
 from ..tuning.evidence_search import EvidenceSearch
 from .rules import Rule, Sizes, is_real, is_whole, numbers, one_of, or_none, real, whole
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from .columns import Columns, Reading, listed
 from .dates import Dates, learn_dates
 from .identifiers import FEW
-from .kinds import (
+from .text_kinds import (
     ABSENT,
     COMMA,
     COMMA_OR_THOUSANDS,

@@ -19,7 +19,7 @@ from ...design import Design
 from ...errors import Status
 from ...objective.mixture import MixturePosterior
 from ..solution import Solution, Step
-from .reweighting import reweight, ridge
+from .reweighted_ridge import reweight, ridge
 from .ridge_start import Start
 
 # Weights whose scores are below this, relative to the target and for each sample, are pruned: at any noise above its

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from .column_kinds import EMPTY, judged
 from .columns import Columns, Reading, is_figure, is_number, listed
 from .identifiers import (
     FEW,
@@ -18,8 +19,7 @@ from .identifiers import (
     like_codes,
     like_dates,
 )
-from .judging import EMPTY, judged
-from .kinds import COMMA, DOTTED, DOTTED_THOUSANDS, Texts
+from .text_kinds import COMMA, DOTTED, DOTTED_THOUSANDS, Texts
 
 
 class Study(NamedTuple):

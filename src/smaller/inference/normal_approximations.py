@@ -17,7 +17,8 @@ from ..models.base import Given
 from ..models.jeffreys import JeffreysClassifier
 from ..models.regression import RegressionModel
 from ..models.rvm import RVMClassifier
-from ..models.type12 import TypeIIClassifier, TypeIRegressor
+from ..models.type1 import TypeIRegressor
+from ..models.type2_classifier import TypeIIClassifier
 from .fitted_problem import fitted_problem
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .columns import Columns, Reading, Table, labels, listed
-from .learning import learn
+from .first_passes import learn
 
 
 def read_columns(path: Any, wanted: Reading, frames: Callable) -> Table:

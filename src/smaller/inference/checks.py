@@ -14,9 +14,9 @@ from ..design.operator import refuse_operator
 from ..models.adaptive import LaplaceRegressor
 from ..models.base import checked_weights
 from ..models.multinomial import SMLR
-from .distinct import distinct_columns
-from .entry import INPUT_MODELS
-from .same_rows import row_marks
+from .distinct_columns import distinct_columns
+from .first_features import INPUT_MODELS
+from .reused_rows import row_marks
 
 ROW_DATA = ("sample_weight", "offset")  # what fit takes beside X and y, a row for each sample
 
