@@ -30,6 +30,7 @@ STARTS = (16,)  # columns, spread over all, of further starts
 COARSE = 32  # columns on which the starts are solved first
 FOLLOWED = 1  # of their outcomes, those that are solved on the whole working set
 FEW, SLACK = 8, 0.5  # columns nominated in the place of one, and the nats that this may lose before all is re-estimated
+LOST = 1e-300  # a column whose S is below this share of its Q^2 has lost all its digits in rounding
 STEPS = 10_000  # of the sequential algorithm in one working set
 FINER, FINEST = 10.0, 1e-4  # how the least gain of a step is lowered where many small ones are left, and how far
 
@@ -235,8 +236,7 @@ def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
     S = quality.S[:, None] + E * E / variance  # as if the model's column were out
     Q2 = sum((quality.Q[:, [c]] + E * share[:, c]) ** 2 for c in range(k)) / k
     Q2[fit.rows] = 0.0
-    ratio = Q2 / np.maximum(S, 1e-300)
-    best = np.argpartition(-ratio, min(FEW, len(ratio) - 1), axis=0)[:FEW]
+    best = np.argpartition(-_signal(S, Q2), min(FEW, len(Q2) - 1), axis=0)[:FEW]
     every = np.arange(len(fit.rows))
     gain = addition_gain(S[best, every], Q2[best, every], k) - now
     return np.unique(best[gain >= -SLACK])
@@ -244,9 +244,13 @@ def replacements(fit: Fit | Mode, quality: Quality, k: int) -> np.ndarray:
 
 def addition_gain(S: np.ndarray, Q2: np.ndarray, k: int) -> np.ndarray:
     """The gain of adding each column at its best precision: k/2 [Q^2/S - 1 - log Q^2/S] where Q^2 > S (eq. 27)."""
-    # A column whose S is lost in rounding has no gain: the model's columns span it.
-    ratio = np.divide(Q2, S, out=np.ones_like(Q2), where=(Q2 > S) & (S > 0))
+    ratio = np.maximum(_signal(S, Q2), 1.0)
     return 0.5 * k * (ratio - 1 - np.log(ratio))
+
+
+def _signal(S: np.ndarray, Q2: np.ndarray) -> np.ndarray:
+    """Q^2/S; 0 for a column whose S is lost in rounding, which the model's columns span."""
+    return np.divide(Q2, S, out=np.zeros_like(Q2), where=S > LOST * Q2)
 
 
 def choose_candidates(gain: np.ndarray, tol: float) -> np.ndarray:
