@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq
-from scipy.sparse.linalg import LinearOperator, cg
 
 from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective.certificate import FREE_TOLERANCE, NEGLIGIBLE
 from ..objective.posterior import Point, Posterior
+from .conditioning import Conditioning
 from .solution import History, Solution
 
 # Up to this many unknowns the Hessian is formed and factorised; beyond, conjugate gradients use products only.
@@ -30,14 +31,14 @@ def smooth(objective: Posterior, W: np.ndarray, tol: float, max_iter: int) -> So
     history = History(objective)
     point = objective.at(W)
     history.note(point)
-    every, near = np.arange(objective.shape[0]), tol
+    every, near, conditioning = np.arange(objective.shape[0]), tol, Conditioning(objective)
     for _ in range(max_iter):
         if point.violation <= near:
             point = confirm(objective, settle(objective, point.W, min(tol, EXACT), point.F), tol)
             if point.gap <= tol:
                 break
             near = 0.1 * point.violation  # not at every step, in case the free weights cannot be fitted
-        moved = step(objective, point, every)
+        moved = step(objective, point, every, conditioning)
         if moved is None:
             point = confirm(objective, settle(objective, point.W, tol, point.F), tol)
             break
@@ -78,15 +79,17 @@ def is_settled(objective: Posterior, point: Point, tol: float) -> bool:
     return objective.free_violation(point.residuals) <= FREE_TOLERANCE * min(1.0, 1e5 * tol)
 
 
-def step(objective: Posterior, point: Point, rows: np.ndarray) -> Point | None:
+def step(
+    objective: Posterior, point: Point, rows: np.ndarray, conditioning: Conditioning | None = None
+) -> Point | None:
     """The point after one Newton step on the smooth weights of these rows; None when nothing is gained."""
     unknowns = objective.k * len(rows)
     if unknowns <= DIRECT:
-        return _search(objective, point, rows, _direct)
-    moved = _search(objective, point, rows, _iterative)
+        return _search(objective, point, rows, partial(_direct, objective))
+    moved = _search(objective, point, rows, (conditioning or Conditioning(objective)).direction)
     # Conjugate gradients give up where the Hessian is too ill-conditioned for them, or nothing is left to gain.
     worth = unknowns <= LAST_RESORT and point.value > NEGLIGIBLE * objective.total
-    return _search(objective, point, rows, _direct) if moved is None and worth else moved
+    return _search(objective, point, rows, partial(_direct, objective)) if moved is None and worth else moved
 
 
 def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Callable[..., np.ndarray]) -> Point | None:
@@ -94,7 +97,7 @@ def _search(objective: Posterior, point: Point, rows: np.ndarray, direction: Cal
     smooth_weights = objective.l1[rows] == 0
     G = np.where(smooth_weights, objective.slopes(point.G)[rows], 0.0)
     D = np.zeros(objective.shape)
-    D[rows] = direction(objective, point, rows, smooth_weights, G)
+    D[rows] = direction(point, rows, smooth_weights, G)
     slope = float((D[rows] * G).sum())
     if not slope < 0:
         return None
@@ -158,27 +161,3 @@ def solve_semidefinite(H: np.ndarray, g: np.ndarray) -> np.ndarray:
     except LinAlgError:
         pass
     return lstsq(scaled, g / unit, cond=1e-13)[0] / unit
-
-
-def _iterative(
-    objective: Posterior, point: Point, rows: np.ndarray, smooth_weights: np.ndarray, G: np.ndarray
-) -> np.ndarray:
-    """Conjugate gradients on Newton's equations, with a diagonal preconditioner, solved the better the nearer."""
-    P, s, l2 = point.P, objective.s, objective.l2[rows]
-    shape = smooth_weights.shape
-    second = objective.design.moments(s).second(objective.total)[rows]
-    diagonal = np.outer(second, np.maximum(objective.mean_curvature(P), 1e-12)) + l2
-    diagonal = np.where(diagonal > 0, diagonal, 1.0)
-
-    def product(v: np.ndarray) -> np.ndarray:
-        V = np.zeros(objective.shape)
-        V[rows] = np.where(smooth_weights, v.reshape(shape), 0.0)
-        curved = objective.likelihood.curve(P, s, objective.design.scores(V))
-        return np.where(smooth_weights, objective.design.pull(curved, rows) + l2 * V[rows], 0.0).ravel()
-
-    size = smooth_weights.size
-    H = LinearOperator((size, size), matvec=product, dtype=np.float64)
-    M = LinearOperator((size, size), matvec=lambda v: v / diagonal.ravel(), dtype=np.float64)
-    forcing = min(0.1, np.sqrt(point.residuals[rows].max()))
-    direction, _ = cg(H, -G.ravel(), rtol=forcing, maxiter=500, M=M)
-    return direction.reshape(shape)

@@ -11,10 +11,19 @@ import numpy as np
 
 from ...design import host
 from ...objective.posterior import Posterior
+from ..smooth import DIRECT
 from .proximal import LONGEST, ProximalGradient, Shrinking
 
+BRIEF = 100  # gradient steps before Newton steps of smooth problems, which do not need more where they suffice
 SOON = 300  # gradient steps after which Newton steps are tried, however much their Hessian costs
 PATIENCE, LAST_PATIENCE = 60, 1000  # steps without progress after which single and double precision stop
+
+
+def approached(objective: Posterior, W: np.ndarray, tol: float) -> np.ndarray:
+    """Weights of a smooth problem after a few gradient steps, where X lies on a device and the weights are many."""
+    if objective.cheap == np.inf or W.size <= DIRECT:
+        return W
+    return Descent(objective, False).run(W, tol, BRIEF)[0]
 
 
 class DescentSteps:

@@ -21,7 +21,7 @@ from ..collinear import untangled
 from ..smooth import LEAST, confirm, is_settled, settle, smooth
 from ..solution import History, Solution
 from .compiled import POLISH_BELOW, SMALLEST_WORKING_SET, minimise
-from .descent import DescentSteps
+from .descent import DescentSteps, approached
 from .line_search import Steps
 from .quadratic import quadratic_minimum
 from .quasi_newton import QuasiNewton
@@ -58,7 +58,7 @@ def newton(
         Whether small problems are solved to rounding even where tol asks for little.
     """
     if not objective.remote and not objective.sparse:
-        return untangled(objective, smooth(objective, W, tol, max_iter), tol)
+        return untangled(objective, smooth(objective, approached(objective, W, tol), tol, max_iter), tol)
     if _core.COMPILED and objective.design.in_memory:
         return minimise(objective, W, tol, max_iter, screen, F, exact).last
     solution = _rounds(objective, W, tol, max_iter, NewtonSteps(objective, tol, screen), F, exact)
