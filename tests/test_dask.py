@@ -11,8 +11,11 @@ import pytest
 from conftest import clusters, objective
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 
 from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
+from smaller.basis import Kernel
 from smaller.errors import EmptyModelWarning, FitInterrupted
 
 dask = pytest.importorskip("dask")
@@ -22,7 +25,10 @@ distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
 from smaller.rows.dask import drawn as drawn_module  # noqa: E402
+from smaller.rows.dask.block_moments import add  # noqa: E402
+from smaller.rows.dask.collections import row_blocks  # noqa: E402
 from smaller.rows.dask.passes import Passes  # noqa: E402
+from smaller.rows.dask.together import Together  # noqa: E402
 from smaller.solvers.l1 import newton as newton_module  # noqa: E402
 
 # Dask and its servers are not ours to keep free of warnings.
@@ -72,7 +78,7 @@ def cluster():
 
 def same_optimum(model, there, X, y, weight=None, offset=None):
     """In memory and there: objective to 1e-6, certificates, probabilities, and the support where it is beyond doubt."""
-    here = type(model)(**model.get_params()).fit(X, y, weight, offset)
+    here = clone(model).fit(X, y, weight, offset)
     assert there.dual_gap_ <= there.tol
     assert there.objective_ == pytest.approx(here.objective_, rel=1e-6)
     assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=2e-3)
@@ -232,6 +238,58 @@ def test_the_strength_integrated_out(here):
     assert there.evidence_ == pytest.approx(known.evidence_, rel=1e-7)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        RMLR("evidence"),
+        RMLR("evidence", standardize=True),
+        RMLR("evidence", parametrization="reference"),
+        RMLR("evidence", penalty_factor=[0, 1, 1, 1, 2, 1, 1, 0]),
+        RMLR("evidence", fit_intercept=False),
+    ],
+    ids=["plain", "standardised", "reference", "free columns", "no intercept"],
+)
+def test_the_ridge_of_greatest_evidence(model, here):
+    X, y = data()
+    there, known = clone(model).fit(*lazy(X, y)), clone(model).fit(X, y)
+    assert there.lam_ == pytest.approx(known.lam_, rel=1e-3)
+    assert there.evidence_ == pytest.approx(known.evidence_, rel=1e-8)
+    assert there.objective_ == pytest.approx(known.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "poly", "linear"])
+@pytest.mark.parametrize("gamma", ["scale", 0.02])
+def test_kernels_with_given_centres(kernel, gamma, here):
+    """The columns are computed block by block; the width is that of all rows of positive weight."""
+    X, y = data()
+    weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
+    dX, dy = lazy(X, y)
+    basis = Kernel(kernel, gamma=gamma, centers=X[::25])
+    for model in (
+        SMLR(3.0, basis=basis, standardize=True),
+        RMLR(2.0, basis=basis),
+        SMLR(3.0, basis=basis, class_weight="balanced"),
+    ):
+        there = clone(model).fit(dX, dy, sample_weight=da.from_array(weight, chunks=200))
+        known = same_optimum(model, there, X, y, weight)
+        assert there.basis_.gamma_ == pytest.approx(known.basis_.gamma_, rel=1e-12)
+        assert_allclose(there.relevance_vectors_, known.relevance_vectors_)
+        assert_allclose(there.predict_proba(dX).compute(), there.predict_proba(X), rtol=1e-12)
+
+
+def test_kernels_of_sparse_blocks_have_given_centres(here):
+    X, y = data()
+    X = X * (np.random.default_rng(4).random(X.shape) < 0.3)
+    model = SMLR(3.0, basis=Kernel(centers=sparse.csr_array(X[::25])))
+    same_optimum(model, clone(model).fit(sparse_blocks(X), y), sparse.csr_array(X), y)
+
+
+def test_kernel_values_that_overflow_are_told(here):
+    X, y = data()
+    with pytest.raises(ValueError, match="Kernel basis returned NaN or infinity"):
+        SMLR(basis=Kernel("poly", degree=200, gamma=9.0, centers=X[:3])).fit(*lazy(X, y))
+
+
 def test_an_empty_model_is_told(here):
     X, y = data()
     with pytest.warns(EmptyModelWarning, match="weights appear below lam"):
@@ -349,6 +407,180 @@ def test_predictions_are_lazy(method, m):
     assert (found == expected).all() if method == "predict" else np.allclose(found, expected)
 
 
+# -- Cross-validation: all folds in the same passes
+
+SEARCHES = {
+    "plain": SMLRCV(lams=8, cv=3),
+    "one standard error": SMLRCV(lams=8, cv=3, rule="1se", standardize=True),
+    "given strengths": SMLRCV(lams=[30.0, 1.0, 8.0], cv=4),
+    "several ridge terms": SMLRCV(lams=6, cv=3, l2=[0.0, 2.0]),
+    "balanced": SMLRCV(lams=6, cv=3, class_weight="balanced"),
+    "class weights": SMLRCV(lams=6, cv=3, class_weight={"ash": 2.0, "beech": 0.5, "cedar": 1.0}),
+    "reference": SMLRCV(lams=6, cv=3, parametrization="reference"),
+    "no intercept": SMLRCV(lams=6, cv=3, fit_intercept=False),
+    "free columns": SMLRCV(lams=6, cv=3, penalty_factor=[0, 1, 1, 1, 2, 1, 1, 0]),
+    "sparse groups": SMLRCV(lams=6, cv=3, groups=list("aabbbccd"), l1_share=0.4),
+    "quadratic": SMLRCV(lams=6, cv=3, basis="quadratic", standardize=True, eps=0.05),
+    "relaxed": SMLRCV(lams=6, cv=3, relax=True),
+    "few centres": SMLRCV(lams=6, cv=3, basis=Kernel(centers=data()[0][::40])),
+    "nothing kept": SMLRCV(lams=[1e6, 1e5], cv=3),
+    "shuffled": SMLRCV(lams=6, cv=StratifiedKFold(3, shuffle=True, random_state=0)),
+    "overlapping": SMLRCV(lams=6, cv=ShuffleSplit(3, test_size=0.4, random_state=0)),
+    "listed": SMLRCV(lams=6, cv=[(np.arange(0, 900, 2), np.arange(1, 900, 2)), (np.arange(600), np.arange(600, 900))]),
+    "masks": SMLRCV(lams=6, cv=[(np.arange(900) % 3 > 0, np.arange(900) % 3 == 0)]),
+}
+
+
+def same_search(there, here, tol=1e-6):
+    """The same strength, scores, path and model; certificates hold."""
+    assert (there.lam_, there.l2_, there.lasso_share_) == pytest.approx((here.lam_, here.l2_, here.lasso_share_))
+    assert (there.lam_min_, there.lam_1se_) == pytest.approx((here.lam_min_, here.lam_1se_))
+    assert_allclose(there.lams_, here.lams_, rtol=1e-12)
+    assert_allclose(there.scores_, here.scores_, atol=1e-3 * np.abs(here.scores_).min())
+    assert there.objective_ == pytest.approx(here.objective_, rel=tol)
+    assert_allclose(there.path_.objectives, here.path_.objectives, rtol=tol)
+    assert (there.path_.dual_gaps <= there.tol).all()
+    assert there.dual_gap_ <= there.tol
+
+
+@pytest.mark.filterwarnings("ignore::smaller.errors.EmptyModelWarning")
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_is_that_in_memory(name, here):
+    X, y = data()
+    model = SEARCHES[name]
+    same_search(clone(model).fit(*lazy(X, y)), model.fit(X, y))
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_a_search_counts_weights_and_offsets(m, here):
+    """Also rows of weight 0, which the folds leave out, and rows that are cut unlike each other."""
+    X, y = data(m=m)
+    rng = np.random.default_rng(3)
+    weight, offset = rng.integers(0, 3, len(y)).astype(float), rng.normal(size=(len(y), m))
+    dX, dy = lazy(X, y)
+    model = SMLRCV(lams=6, cv=3)
+    there = clone(model).fit(dX, dy, da.from_array(weight, chunks=111), da.from_array(offset, chunks=(100, 2)))
+    same_search(there, model.fit(X, y, weight, offset))
+
+
+def test_a_search_keeps_groups_of_samples_together(here):
+    X, y = data()
+    groups = np.random.default_rng(0).integers(0, 12, len(y))
+    model = SMLRCV(lams=6, cv=GroupKFold(3))
+    same_search(clone(model).fit(*lazy(X, y), groups=da.from_array(groups, chunks=70)), model.fit(X, y, groups=groups))
+    with pytest.raises(ValueError, match="900 rows of X; got 5"):
+        model.fit(*lazy(X, y), groups=da.from_array(groups[:5], chunks=5))
+
+
+def test_a_fold_may_lack_a_class(here):
+    X, y = data()
+    y = y.astype("U6")
+    y[[3, 700]] = "willow"
+    cv = [(np.arange(500), np.arange(500, 900)), (np.arange(600, 900), np.arange(600))]
+    cv += [(np.setdiff1d(np.arange(900), [3, 700]), np.array([3, 4, 5, 700]))]
+    offset = np.random.default_rng(1).normal(size=(900, 4))
+    model = SMLRCV(lams=4, cv=cv, class_weight={"ash": 1, "beech": 2, "cedar": 1, "willow": 3})
+    there = clone(model).fit(*lazy(X, y), offset=da.from_array(offset, chunks=(200, 4)))
+    same_search(there, model.fit(X, y, offset=offset))
+    assert there.scores_[2].max() < -100  # nothing is known of a class that no training row has
+
+
+@pytest.mark.parametrize("kind", ["sparse", "frame"])
+def test_a_search_on_a_cluster_is_that_in_memory(kind, cluster, tmp_path):
+    X, y = data(n=1200, p=12)
+    model = SMLRCV(lams=8, cv=3)
+    if kind == "sparse":
+        X = X * (np.random.default_rng(4).random(X.shape) < 0.3)
+        rows, known = (sparse_blocks(X, 200), lazy(X, y)[1]), (sparse.csr_array(X), y)
+    else:
+        frame = pd.DataFrame(X, columns=[f"q{j}" for j in range(12)]).assign(tree=y)
+        dd.from_pandas(frame, npartitions=5).to_parquet(tmp_path / "rows")
+        table = dd.read_parquet(tmp_path / "rows")
+        rows, known = (table.drop(columns="tree"), table["tree"]), (frame.iloc[:, :-1], y)
+    with cluster.as_current():
+        there = clone(model).fit(*rows)
+    same_search(there, model.fit(*known))
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_a_search_takes_few_more_passes_than_a_path(standardize, here):
+    X, y = data(n=1500, p=12)
+    dX, dy = lazy(X, y)
+    reads = []
+
+    def read(block):
+        reads.append(len(block))
+        return block
+
+    dX = da.from_array(X, chunks=(300, 12)).map_blocks(read, meta=X[:0])
+    path(dX, dy, 20, standardize=standardize)
+    single = sum(reads)
+    reads.clear()
+    model = SMLRCV(lams=20, standardize=standardize).fit(dX, dy)
+    assert sum(reads) == model.n_passes_ * len(y)
+    assert sum(reads) <= 2 * single
+
+
+def test_one_fit_that_fails_ends_the_others(here):
+    """Also while others wait for their answer, and in either of their threads."""
+    X, y = data()
+    passes = Passes(row_blocks(*lazy(X, y), None, None))
+    together = Together(passes, [170] * 5 + [50], np.ones((900, 2), dtype=np.uint8))
+
+    def count(X, y, weight, offset, task):
+        return np.array([len(y)])
+
+    def fails():
+        together.part(0).total(count, add, None)
+        raise FloatingPointError("this one")
+
+    def goes_on():
+        part = together.part(1)
+        return [part.total(count, add, None) for _ in range(5)]
+
+    with pytest.raises(FloatingPointError, match="this one"):
+        together.run([fails, goes_on])
+    before = threading.active_count()
+    assert together.run([goes_on, goes_on]) == [[900] * 5] * 2
+    assert passes.count <= 7
+    assert threading.active_count() == before
+
+
+def test_bad_divisions_are_refused_with_a_sentence(here):
+    X, y = lazy(*data())
+    twice = [(np.r_[:500, :500], np.arange(500, 900))]
+    looks = [(np.arange(500), np.arange(500, 900))]
+    with pytest.raises(ValueError, match="more than once"):
+        SMLRCV(cv=twice).fit(X, y)
+    with pytest.raises(ValueError, match="at least one fold"):
+        SMLRCV(cv=[]).fit(X, y)
+    with pytest.raises(ValueError, match="rows of weight 0 to be scored on"):
+        SMLRCV(cv=looks).fit(X, y, sample_weight=da.from_array(np.repeat([1.0, 0.0], [500, 400]), chunks=170))
+
+    class Looks(StratifiedKFold):
+        def split(self, X, y, groups=None):
+            return super().split(X, np.asarray(X)[:, 0] > 0)
+
+    with pytest.raises(ValueError, match="not X"):
+        SMLRCV(cv=Looks()).fit(X, y)
+
+
+def test_a_worker_killed_during_a_search_does_not_change_it(monkeypatch, cluster):
+    """In the pass that measures the folds' columns, and in the middle of their paths."""
+    X, y = data(n=1200, p=8)
+    model = SMLRCV(lams=6, cv=3)
+    known = clone(model).fit(X, y)
+    for number in (2, 9):
+        with cluster.as_current():
+            dX = da.from_array(X, chunks=(100, 8)).map_blocks(slow, meta=X[:0]).persist()
+            distributed.wait(dX)
+            killed = []
+            interrupt(monkeypatch, number, lambda killed=killed: killed.append(kill_a_worker(cluster)))
+            same_search(clone(model).fit(dX, da.from_array(y, chunks=100)), known)
+            assert len(killed) == 1
+            assert killed[0] not in cluster.run(os.getpid).values()
+
+
 # -- What can go wrong
 
 
@@ -374,16 +606,19 @@ def test_bad_input_is_refused_with_a_sentence(change, sentence, here):
 
 def test_what_needs_all_rows_is_refused(here):
     X, y = lazy(*data())
+    for basis in ("rbf", Kernel(centers=5), Kernel(centers="auto")):
+        with pytest.raises(ValueError, match=r"needs its centres as a matrix.*Kernel\(centers=<matrix>\)"):
+            SMLR(basis=basis).fit(X, y)
     with pytest.raises(ValueError, match="needs all rows in one place"):
-        SMLR(basis="rbf").fit(X, y)
+        SMLR(basis="precomputed").fit(X, y)
     with pytest.raises(ValueError, match="solver must be one of"):
         SMLR(solver="component-wise").fit(X, y)
     with pytest.raises(ValueError, match="solver must be one of"):
         SBMLR(solver="component-wise").fit(X, y)
-    with pytest.raises(ValueError, match="rows kept aside"):
-        SMLRCV().fit(X, y)
-    with pytest.raises(ValueError, match="memory"):
-        RMLR(lam="evidence").fit(X, y)
+    with pytest.raises(ValueError, match="scores by the log-loss"):
+        SMLRCV(scoring="accuracy").fit(X, y)
+    with pytest.raises(ValueError, match="determinant of 7500 unknowns, more than 3000"):
+        RMLR(lam="evidence", basis=Kernel(centers=np.outer(np.arange(2500.0), np.ones(8)))).fit(X, y)
     with pytest.raises(ValueError, match="not negative"):
         SMLR().fit(X, y, sample_weight=-da.ones(900, chunks=170))
 
@@ -401,28 +636,30 @@ def interrupt(monkeypatch, number, action):
     monkeypatch.setattr(Passes, "total", total)
 
 
+def slow(block):
+    """A block that takes so long that a worker can be killed meanwhile."""
+    import time
+
+    time.sleep(0.02)
+    return block
+
+
+def kill_a_worker(cluster):
+    """Soon, by a signal; its process number."""
+    pid = next(iter(cluster.run(os.getpid).values()))
+    threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
+    return pid
+
+
 def test_a_worker_killed_in_the_middle_of_a_fit_does_not_change_the_answer(monkeypatch, cluster):
     """By a signal, while a pass is on its way; its blocks are computed again elsewhere."""
     X, y = data(n=2000, p=10)
     known = SMLR(lam=5.0).fit(X, y)
     killed = []
-
-    def slow(block):
-        import time
-
-        time.sleep(0.02)
-        return block
-
     with cluster.as_current():
         dX = da.from_array(X, chunks=(100, 10)).map_blocks(slow, meta=X[:0]).persist()
         distributed.wait(dX)
-
-        def kill():
-            pid = next(iter(cluster.run(os.getpid).values()))
-            killed.append(pid)
-            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
-
-        interrupt(monkeypatch, 2, kill)
+        interrupt(monkeypatch, 2, lambda: killed.append(kill_a_worker(cluster)))
         there = SMLR(lam=5.0).fit(dX, da.from_array(y, chunks=100))
         assert len(killed) == 1
         assert killed[0] not in cluster.run(os.getpid).values()

@@ -47,6 +47,7 @@ def _agreeing(Phi, X, s, row, centre=0.0):
 def _kept_rows(data):
     """The user's rows of positive weight, of the same precision and in the same place; of a table, its array."""
     X = data.X.to_numpy() if hasattr(data.X, "to_numpy") else data.X
+    X = X.compute() if hasattr(X, "dask") else X
     if hasattr(X, "rmatvec"):
         return aslinearoperator(data.plain)
     if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray):
@@ -81,7 +82,7 @@ def _softmax_problem(row, data, given, lam, l2, basis=None):
         row["fit_intercept"], reference,
     )  # fmt: skip
     problem = judges.Softmax(*posed) if share == 1 else _grouped(posed, given, (1 - share) * lam, factor, unit)
-    if basis is None and row["basis"] == "rbf":  # the model's own columns are not known
+    if basis is None and row["basis"] in ("rbf", "given centres"):  # the model's own columns are not known
         problem.blur += judges.column_rounding(data.plain, s, row["basis"], np.finfo(float).eps)
     return problem
 

@@ -26,7 +26,7 @@ def weighted_spread(Phi, s, about_mean=True):
     return np.where(variance <= 1e-28 * mean**2, 1.0, np.sqrt(variance))
 
 
-FEW = 9  # centres of the basis "few centres"
+FEW = 9  # centres of the bases "few centres", which the model chooses, and "given centres"
 
 
 def farthest(rows, count):
@@ -49,7 +49,7 @@ def columns(X, s, basis):
         same = np.abs(X[:, :, None] - X[:, None, :]).max(axis=0) <= 1e-12
         return X[:, same.argmax(axis=1) == np.arange(len(X))]
     centres = np.unique(X, axis=0)
-    if basis == "few centres":
+    if basis in ("few centres", "given centres"):
         centres, basis = farthest(centres, FEW), "rbf"
     mean = s @ X / s.sum()
     variance = (s @ (X - mean) ** 2).sum() / s.sum()
@@ -76,7 +76,11 @@ def column_rounding(X, s, basis, eps, centre=0.0):
     if basis == "laplacian":
         spread = np.sqrt(s @ (X - mean) ** 2 / s.sum()).sum() or 1.0
         return 64 * eps * (1 + np.abs(X).sum(axis=1).max() / spread) + width
-    return 64 * eps * size + width if basis in ("rbf", "few centres") else (64 * eps + 3 * width) * size**3
+    return (
+        64 * eps * size + width
+        if basis in ("rbf", "few centres", "given centres")
+        else (64 * eps + 3 * width) * size**3
+    )
 
 
 def standardized(X, s, sparse):

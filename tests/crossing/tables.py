@@ -29,9 +29,9 @@ SELECTED = {
 GROUPS = ["none", "features", "labels", "sparse features", "sparse labels with factors"]
 BASES = ["linear", "quadratic", "rbf", "poly", "precomputed"]
 MORE_BASES = [*BASES, "laplacian"]
-KERNELS = MORE_BASES[2:]
+KERNELS = [*MORE_BASES[2:], "given centres"]
 SOFTMAX = {
-    "basis": BASES,
+    "basis": [*BASES, "given centres"],
     "parametrization": ["symmetric", "reference"],
     "penalty_factor": ["none", "zeros and twos", "each weight"],
     "class_weight": ["none", "balanced", "dict"],
@@ -66,7 +66,8 @@ def no_precomputed_tables(row):
 def no_dask_kernels(row):
     """Rows of a Dask collection stay where they are: columns that need other rows are refused there."""
     return row["layout"] == "dask" and (
-        row["basis"] not in ("linear",) or row.get("solver", "auto") not in ("auto", "newton", "fixed-point")
+        row["basis"] not in ("linear", "quadratic", "given centres")
+        or row.get("solver", "auto") not in ("auto", "newton", "fixed-point")
     )
 
 
@@ -153,7 +154,7 @@ TABLES = [
         "ridge",
         refused=refuse(
             SMLR_RULES,
-            lambda row: row["lam"] == "evidence" and (row["layout"] == "dask" or row["classes"] == 20),  # refused; slow
+            lambda row: row["lam"] == "evidence" and row["classes"] == 20,  # slow
             lambda row: row["warm_start"] and other_columns(row),
         ),
     ),
@@ -161,8 +162,9 @@ TABLES = [
         "SMLRCV",
         {
             **LABELLED,
+            **WITH_DASK,
             **SOFTMAX,
-            "basis": MORE_BASES,
+            "basis": [*MORE_BASES, "given centres"],
             "l2": [0.0, 0.5, "two"],
             "rule": ["min", "1se"],
             "scoring": [None, "accuracy"],
@@ -174,6 +176,7 @@ TABLES = [
         refused=refuse(
             SMLR_RULES,
             lambda row: row["relax"] and row["basis"] in KERNELS,
+            lambda row: row["layout"] == "dask" and row["scoring"] is not None,  # only sums over rows
             other_columns,
             lambda row: row["classes"] == 20,
             no_such_groups,
@@ -203,7 +206,7 @@ TABLES = [
     ),
     Table(
         "path",
-        {**LABELLED, **SOFTMAX, "l2": [0.0, 0.5], "groups": GROUPS},
+        {**LABELLED, **WITH_DASK, **SOFTMAX, "l2": [0.0, 0.5], "groups": GROUPS},
         "path",
         fixed={"lams": 8},
         refused=refuse(

@@ -83,6 +83,8 @@ def parameters(table, row, data):
         given["basis"] = Kernel("laplacian")
     if given.get("basis") == "few centres":
         given["basis"] = Kernel(centers=judges.FEW)
+    if given.get("basis") == "given centres":
+        given["basis"] = Kernel(centers=judges.farthest(np.unique(data.plain, axis=0), judges.FEW))
     if given.get("l2") == "two":
         given["l2"] = [0.0, 0.5]
     if "class_weight" in given:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from ..design import as_design
 from .centers import checked_centers, distinct_rows
 from .choice import as_basis
-from .kernel import Kernel, _inverse_variance, _rbf, _refuse_if_too_large
+from .kernel import Kernel, _inverse_variance, _rbf, _refuse_if_too_large, spreads
 
 
 class Standardized(BaseEstimator):
@@ -89,7 +89,7 @@ class GatedKernel(BaseEstimator):
         units = standard_units(X, sample_weight) if self.standardize else (np.zeros(p), np.ones(p))
         self.mean_: np.ndarray = units[0]
         self.scale_: np.ndarray = units[1]
-        variance = _inverse_variance(self.inputs(X), sample_weight)
+        variance = _inverse_variance(*spreads(self.inputs(X), sample_weight))
         self.gamma_ = HALF_OPEN_WIDTH * variance if self.gamma == "scale" else float(self.gamma)
         self.gates_ = np.full(p, 0.5)
         return self

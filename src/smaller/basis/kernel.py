@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -122,21 +123,48 @@ class Kernel(BaseEstimator):
 
     def fit(self, X, sample_weight: np.ndarray) -> Kernel:
         """Find the centres and the width."""
-        if not callable(self.kernel):
-            choose("Kernel: kernel", self.kernel, KERNELS)
-        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and 0 < float(self.gamma) < math.inf):
-            raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
         # Centres are sorted by value, so that their order does not depend on the order of the rows.
-        centers = checked_centers(self.centers, X)
+        centers = self._checked(X)
         if centers is None or isinstance(centers, str | int):
             self.n_distinct_, self.center_index_ = chosen_rows(X, np.flatnonzero(sample_weight > 0), centers)
             self.centers_ = rows_of(X, self.center_index_)
         else:
-            self.center_index_ = distinct_rows(centers)
-            self.n_distinct_ = len(self.center_index_)
-            self.centers_ = centers[self.center_index_]
+            self._take(centers)
+        return self._measured(lambda: spreads(X, sample_weight))
+
+    def _fit_elsewhere(self, like, measure: Callable[[], tuple[np.ndarray, float]]) -> Kernel:
+        """Fit to rows that lie elsewhere: `like` is a matrix of their kind without rows; the centres must be given.
+
+        `measure` has what :func:`spreads` has, and is called only where the width is found from the data.
+        """
+        centers = self._checked(like)
+        if centers is None or isinstance(centers, str | int):
+            raise ValueError(
+                "A Kernel basis on a Dask collection needs its centres as a matrix, since choosing them takes all rows "
+                "in one place: Kernel(centers=<matrix>), such as Kernel(centers=500).fit(rows, weights).centers_ of a "
+                f"sample of rows in memory; got centers={self.centers!r}."
+            )
+        self._take(centers)
+        return self._measured(measure)
+
+    def _checked(self, X) -> Any:
+        """The parameter `centers`, checked with the other parameters."""
+        if not callable(self.kernel):
+            choose("Kernel: kernel", self.kernel, KERNELS)
+        if self.gamma != "scale" and not (isinstance(self.gamma, Real) and 0 < float(self.gamma) < math.inf):
+            raise ValueError(f"Kernel: gamma must be 'scale' or a positive number; got {self.gamma!r}.")
+        return checked_centers(self.centers, X)
+
+    def _take(self, centers) -> None:
+        """The centres given, of equal ones the first."""
+        self.center_index_ = distinct_rows(centers)
+        self.n_distinct_ = len(self.center_index_)
+        self.centers_ = centers[self.center_index_]
+
+    def _measured(self, measure: Callable[[], tuple[np.ndarray, float]]) -> Kernel:
+        """Find the width from the spreads of the inputs."""
         scale = _inverse_deviation if self.kernel == "laplacian" else _inverse_variance
-        self.gamma_ = scale(X, sample_weight) if self.gamma == "scale" else float(self.gamma)
+        self.gamma_ = scale(*measure()) if self.gamma == "scale" else float(self.gamma)
         self.n_columns_ = len(self.center_index_)
         return self
 
@@ -203,13 +231,18 @@ def _distinct_columns(K: np.ndarray) -> np.ndarray:
     return first
 
 
-def _inverse_variance(X, sample_weight: np.ndarray) -> float:
-    variance = float(as_design(X).moments(sample_weight).spread.sum()) / sample_weight.sum()
+def spreads(X, sample_weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """sum s (x - mean)^2 of each input, and sum s."""
+    return as_design(X).moments(sample_weight).spread, sample_weight.sum()
+
+
+def _inverse_variance(spread: np.ndarray, total: float) -> float:
+    variance = float(spread.sum()) / total
     return 1.0 / variance if variance > np.finfo(float).tiny else 1.0
 
 
-def _inverse_deviation(X, sample_weight: np.ndarray) -> float:
-    variances = np.asarray(as_design(X).moments(sample_weight).spread) / sample_weight.sum()
+def _inverse_deviation(spread: np.ndarray, total: float) -> float:
+    variances = np.asarray(spread) / total
     deviation = float(np.sqrt(np.maximum(variances, 0.0)).sum())
     return 1.0 / deviation if deviation > np.finfo(float).tiny else 1.0
 

@@ -16,6 +16,7 @@ from ..design.operator import checked_operator
 from ..design.tensors import checked_tensor, columns_of, rows_of
 from ..errors import SmallClassWarning, warn
 from ..objective.sample import Sample
+from ..rows.dask.collections import is_lazy
 from .base import Given
 
 
@@ -81,7 +82,8 @@ class CrossValidated:
         -------
         self
         """
-        if groups is not None and np.shape(groups) != np.shape(y)[:1]:
+        known = groups is not None and not is_lazy(groups) and not is_lazy(y)
+        if known and np.shape(groups) != np.shape(y)[:1]:
             raise ValueError(
                 f"fit(..., groups=) labels the samples, for the splitter, and must have shape {np.shape(y)[:1]}; got "
                 f"{np.shape(groups)}. Labels of columns go to the constructor: {type(self).__name__}(groups=...)."

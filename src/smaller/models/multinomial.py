@@ -350,6 +350,4 @@ class RMLR(MultinomialModel):
     def _solve(self, problem: Problem) -> Solution:
         if self.lam != "evidence":
             return super()._solve(problem)
-        if problem.objective.remote:
-            raise ValueError("lam='evidence' needs the data in memory, not a Dask collection; give lam a number.")
         return most_evident_ridge(problem.objective, self._start(problem), self.tol, self.max_iter or 200)

@@ -17,6 +17,7 @@ from ..errors import Status
 from ..likelihoods import Multinomial
 from ..objective.posterior import Posterior
 from . import Solution
+from .l1.newton import HESSIAN, newton
 from .l1.start import nearer
 from .smooth import smooth, solve_semidefinite
 
@@ -59,17 +60,18 @@ def ridge_evidence(objective: Posterior, W: np.ndarray, F: np.ndarray) -> float:
     separate them spread with the weights. A free weight is as broad as the scores: of variance (1 + v) / mean(x^2), v
     the prior variance of the scores; only its density at the mode counts.
     """
-    P, _, loss = objective.likelihood.fit(F, objective.Y, objective.s)
     every = np.ones(objective.shape, dtype=bool)
     shifts = _shifts(objective, every)
     penalised = objective.l2 > 0
     log_prior = float(np.log(objective.l2[penalised]).sum())
     d = objective.design.d
     if _by_samples(objective):
+        P, _, loss = objective.likelihood.fit(F, objective.Y, objective.s)
         log_volume = log_prior + _through_samples(objective, P)
     else:
         least = objective.l2[penalised].min(initial=np.inf)
-        log_volume, _ = log_determinant(objective.hessian_on(P, every), shifts, least if penalised[:d].all() else 0.0)
+        loss, H = objective.curvature_on(W, F, every)
+        log_volume, _ = log_determinant(H, shifts, least if penalised[:d].all() else 0.0)
     spread = _log_spread(objective, len(shifts))
     return -float(loss + objective.penalty(W) + (log_volume - log_prior + spread) / 2)
 
@@ -92,9 +94,10 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
     ``extra`` has the strength and the evidence; the strength stays within RANGE of the curvature of the data.
     """
     unknowns = objective.k * (objective.design.n if _by_samples(objective) else objective.design.d)
-    if unknowns > LARGEST:
+    largest = HESSIAN if objective.remote else LARGEST
+    if unknowns > largest:
         raise ValueError(
-            f"The evidence needs the determinant of {unknowns} unknowns, more than {LARGEST}; choose lam by "
+            f"The evidence needs the determinant of {unknowns} unknowns, more than {largest}; choose lam by "
             "cross-validation (GridSearchCV), or a basis with fewer columns."
         )
     second = objective.design.moments(objective.s).second(objective.total)[: objective.design.d]
@@ -122,6 +125,8 @@ def most_evident_ridge(objective: Posterior, W: np.ndarray, tol: float, max_iter
 
 def _ridge_fit(problem: Posterior, W: np.ndarray, tol: float, max_iter: int) -> Solution:
     """From the optimum W of another strength, or, where large offsets make that no good start, from a better one."""
+    if problem.remote:
+        return newton(problem, W, tol, max_iter)
     solution = smooth(problem, W, tol, min(FEW, max_iter))
     if solution.status is not Status.MAX_ITER or max_iter <= FEW:
         return solution
@@ -168,7 +173,8 @@ def _through_samples(objective: Posterior, P: np.ndarray) -> float:
 
 def _by_samples(objective: Posterior) -> bool:
     """Whether the determinant is smaller in the samples than in the columns."""
-    return objective.design.n < objective.design.d and bool((objective.l2[: objective.design.d] > 0).all())
+    fewer = objective.design.n < objective.design.d and not objective.remote
+    return fewer and bool((objective.l2[: objective.design.d] > 0).all())
 
 
 def _shifts(objective: Posterior, active: np.ndarray) -> list[np.ndarray]:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..models.base import NON_NEGATIVE, Given, without
-from ..models.cross_validated_choice import CHOICE, choose_candidate, cross_validated_scores, in_folds
-from ..models.folds import CrossValidated, GivenRows, class_folds
+from ..models.cross_validated_choice import CHOICE, choose_candidate, cross_validated_scores
+from ..models.folds import CrossValidated
 from ..models.multinomial import SparseMultinomialModel
 from ..models.targets import split
 from ..objective.problem import Problem
 from ..objective.sample import Sample
 from ..priors import ElasticNet
-from ..rows.dask.collections import is_lazy
 from ..solvers import Solution, Trail
-from .path import Path, collected, grid_of, trail_of
+from .path import Path, collected, grid_of
 from .relaxed import SHARES, Refits
-from .scored_folds import ScoredFold
+from .scored_folds import FoldsInMemory
+from .shared_folds import FoldsInPasses
 
 
 @dataclass(eq=False, repr=False)
@@ -44,9 +43,9 @@ class SMLRCV(CrossValidated, SparseMultinomialModel):
         The best mean score, or the strongest prior within one standard error of it; where ``l2`` or the share of the
         L1 fit are chosen too, the best of these at that strength.
     scoring : str or callable, default=None
-        Any scikit-learn scorer; None is the log-loss.
+        Any scikit-learn scorer; None is the log-loss, which Dask input needs.
     n_jobs : int, default=None
-        Folds fitted side by side.
+        Folds fitted side by side. With Dask input all folds share their passes over the data, whatever it is.
     l2 : float or array-like, default=0.0
         As in :class:`SMLR`; of several, cross-validation chooses one together with the strength.
     basis, parametrization, penalty_factor, class_weight, fit_intercept, standardize, tol, max_iter
@@ -78,6 +77,8 @@ class SMLRCV(CrossValidated, SparseMultinomialModel):
         strength. For ``lasso_share_=1`` the model is its point at ``lam_``.
     coef_, intercept_, classes_, support_, ...
         As in :class:`SMLR`, at ``lam_``.
+    n_passes_ : int
+        With Dask input, how often the rows of X were read: for all folds and the path together.
     objective_, dual_gap_, violation_ : float
         As in :class:`SMLR`, of the L1 fit; with ``lasso_share_`` below 1 gap and violation are the greater ones of the
         L1 fit and the refit.
@@ -138,12 +139,6 @@ class SMLRCV(CrossValidated, SparseMultinomialModel):
         return np.unique(found)
 
     def _check(self, given: Given) -> Sample:
-        if is_lazy(given.X):
-            raise ValueError(
-                "SMLRCV cuts its folds out of data in memory, and X is a Dask collection; follow path(X, y) and score "
-                "its strengths on rows kept aside, or give SMLRCV a sample (its folds can run on a cluster: "
-                "joblib.parallel_config(backend='dask'))."
-            )
         self._ridges()
         sample = super()._check(given)
         if self.relax and hasattr(sample.basis, "center_index_"):
@@ -156,16 +151,14 @@ class SMLRCV(CrossValidated, SparseMultinomialModel):
     def _solve(self, problem: Problem) -> Solution:
         """The end of the path at the candidate with the best score."""
         grid = grid_of(problem, self.lams, self.eps)
-        data = GivenRows(self, problem.sample)
-        splits = class_folds(self.cv, data.X, data.y, data.weight, problem.sample.given.groups)
-        values, missed = zip(*in_folds(ScoredFold(self, data, grid), splits, self.n_jobs), strict=True)
-        scores, trail, refit, at = self._chosen(problem, grid, _comparable(values))
+        folds = (FoldsInPasses if problem.objective.remote else FoldsInMemory)(self, problem, grid)
+        scores, trail, refit, at = self._chosen(problem, folds, _comparable(folds.values))
         ridge, share, best = at
         posed = self._at(problem, ridge)
         told = {
             "lam": float(grid[best]), "l2": float(self._ridges()[ridge]), "share": self._shares[share],
-            "path": self._whole_path(posed, grid, best, trail), "lams": grid, "scores": scores, "at": at,
-            "refit": refit, "parts": [*trail.missed(), *chain.from_iterable(missed)],
+            "path": self._whole_path(posed, folds, at, trail), "lams": grid, "scores": scores, "at": at,
+            "refit": refit, "parts": [*trail.missed(), *folds.missed],
         }  # fmt: skip
         return trail.last._replace(extra={**trail.last.extra, **told})
 
@@ -177,27 +170,29 @@ class SMLRCV(CrossValidated, SparseMultinomialModel):
         """The problem with one of the ridge terms."""
         return problem.with_prior(problem.prior.with_ridge(float(self._ridges()[ridge])))
 
-    def _chosen(self, problem: Problem, grid: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, Trail, Any, tuple]:
+    def _chosen(self, problem: Problem, folds: Any, scores: np.ndarray) -> tuple[np.ndarray, Trail, Any, tuple]:
         """Scores, the path to the strength chosen, the refit there, and the positions of l2, share and strength.
 
         Where the columns kept on the full data have no refit, the choice is made again without it.
         """
         while True:
             ridge, share, best = _position(scores, self.rule)
-            posed = self._at(problem, ridge)
-            trail = trail_of(posed, grid[: best + 1], self.tol, self.max_iter)
-            refit = None if share == 0 else Refits(posed, self.tol, self.max_iter).of(trail.last)
+            trail = folds.trail(ridge, slice(best + 1))
+            refit = None if share == 0 else Refits(self._at(problem, ridge), self.tol, self.max_iter).of(trail.last)
             if share == 0 or refit is not None:
                 return scores, trail, refit, (ridge, share, best)
             scores[:, ridge, 1:, best:] = scores[:, ridge, :1, best:]
 
-    def _whole_path(self, problem: Problem, grid: np.ndarray, best: int, trail: Trail) -> Path:
+    def _whole_path(self, problem: Problem, folds: Any, at: tuple[int, int, int], trail: Trail) -> Path:
         """The path to the strength chosen, and on to the smallest strength."""
-        found = collected(problem, grid[: best + 1], trail)
-        rest = grid[best + 1 :]
-        if not len(rest):
+        grid, after = folds.grid, at[2] + 1
+        found = collected(problem, grid[:after], trail)
+        if after == len(grid):
             return found
-        return found.followed_by(collected(problem, rest, trail_of(problem, rest, self.tol, self.max_iter)))
+        return found.followed_by(collected(problem, grid[after:], folds.trail(at[0], slice(after, None))))
+
+    def _unfinished(self, problem: Problem) -> None:
+        """None: a search that was cut short has chosen no strength."""
 
     def _adopt(self, problem: Problem, solution: Solution):
         prior = problem.prior.with_ridge(solution.extra["l2"]).with_strength(solution.extra["lam"])

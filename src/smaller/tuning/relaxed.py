@@ -114,7 +114,7 @@ class Refits:
     def __init__(self, problem: Problem, tol: float, max_iter: int | None):
         sample = problem.sample
         self.problem, self.tol, self.max_iter = problem, tol, max_iter
-        self.most = np.count_nonzero(host(sample.weight)) / len(sample.classes)
+        self.most = sample.design.n / len(sample.classes)
         self.kept: np.ndarray = np.zeros(sample.design.d, dtype=bool)
         self.found: Solution | None = None
         self.ended = False

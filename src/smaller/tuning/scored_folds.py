@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from inspect import signature
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,16 @@ from sklearn.metrics import check_scoring
 
 from ..design import as_design, host
 from ..models.base import Given, problem_of
-from ..models.cross_validated_choice import refuse_unweighted
-from ..models.folds import GivenRows
+from ..models.cross_validated_choice import in_folds, refuse_unweighted
+from ..models.folds import GivenRows, class_folds
 from ..models.multinomial import SMLR
 from ..models.targets import centred_offset, split
 from ..objective.problem import Problem
 from ..solvers import Solution, Trail
 from .path import trail_of
 from .relaxed import SHARES, Refits, blended
+
+Candidate = tuple[tuple[int, int], float, Solution]  # share and strength as places, the strength, the fit
 
 
 class FoldModel(SMLR):
@@ -32,61 +35,91 @@ class FoldModel(SMLR):
         return host(super().decision_function(X, self.held_out_offset if offset is None else offset))
 
 
-class ScoredFold:
-    """Fits the path on one part of the data and scores every strength on the other."""
-
-    def __init__(self, model: Any, data: GivenRows, grid: np.ndarray):
-        self.model, self.data, self.grid, self.classes = model, data, grid, data.classes
-
-    def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
-        """The scores (n_l2, n_shares, L), and how those fits ended that did not reach their certificate."""
-        train = self.data.weighted(train)
-        part = self._single_model(train)
-        problem, held_out = problem_of(part, *self.data.part(train)[:4]), self.data.part(test, train)
-        score = self._score_by(part, problem, held_out)
-        values, missed = [], []
-        for ridge in self.model._ridges().tolist():
-            posed = problem.with_prior(problem.prior.with_ridge(ridge))
-            trail = trail_of(posed, self.grid, self.model.tol, self.model.max_iter)
-            values.append(self._scores(posed, trail, score))
-            missed += trail.missed()
-        return np.array(values), missed
-
-    def _scores(self, problem: Problem, trail: Trail, score: Callable[[float, Solution], float]) -> np.ndarray:
-        """The scores of every share (rows) at every strength, NaN where there is no refit."""
-        refits = Refits(problem, self.model.tol, self.model.max_iter)
-        found = np.full((len(self.model._shares), len(self.grid)), np.nan)
-        for i, (lam, solution) in enumerate(zip(self.grid, trail, strict=True)):
-            found[0, i] = score(lam, solution)
-            refit = refits.of(solution) if self.model.relax else None
-            if refit is not None:
-                found[1:, i] = [score(lam, blended(solution, refit, share)) for share in SHARES[1:]]
-        return found
-
-    def _single_model(self, train: np.ndarray) -> FoldModel:
-        """SMLR with the parameters of the search, those of classes that the fold does not have left out."""
-        shared = SMLR._get_param_names()
-        part = FoldModel(**{k: v for k, v in self.model.get_params(deep=False).items() if k in shared})
-        part.l2 = float(self.model._ridges()[0])
-        present = np.isin(self.classes, self.data.y[train])
-        if present.all():
-            return part
-        if isinstance(part.class_weight, dict):
-            names = set(self.classes[present].tolist())
-            part.class_weight = {label: w for label, w in part.class_weight.items() if label in names}
-        if np.ndim(part.penalty_factor) == 2:
-            part.penalty_factor = self._factors_of(np.asarray(part.penalty_factor), present)
+def fold_model(model: Any, classes: np.ndarray, y: np.ndarray) -> FoldModel:
+    """SMLR with the parameters of the search, those of classes that the training labels y lack left out."""
+    shared = SMLR._get_param_names()
+    part = FoldModel(**{k: v for k, v in model.get_params(deep=False).items() if k in shared})
+    part.l2 = float(model._ridges()[0])
+    present = np.isin(classes, y)
+    if present.all():
         return part
+    if isinstance(part.class_weight, dict):
+        names = set(classes[present].tolist())
+        part.class_weight = {label: w for label, w in part.class_weight.items() if label in names}
+    if np.ndim(part.penalty_factor) == 2:
+        part.penalty_factor = _factors_of(np.asarray(part.penalty_factor), present)
+    return part
 
-    def _factors_of(self, factor: np.ndarray, present: np.ndarray) -> np.ndarray:
-        if len(factor) != len(self.classes):
-            raise ValueError(
-                "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean "
-                "nothing; use stratified folds."
-            )
-        factor = factor[present]
-        # Two classes share one column: a weight goes to the cheaper of them.
-        return factor.min(axis=0, keepdims=True) if len(factor) == 2 else factor
+
+def _factors_of(factor: np.ndarray, present: np.ndarray) -> np.ndarray:
+    if len(factor) != len(present):
+        raise ValueError(
+            "A class is missing from a fold of cv, where penalty factors of the reference parametrisation mean "
+            "nothing; use stratified folds."
+        )
+    factor = factor[present]
+    # Two classes share one column: a weight goes to the cheaper of them.
+    return factor.min(axis=0, keepdims=True) if len(factor) == 2 else factor
+
+
+def path_scores(
+    model: Any, problem: Problem, grid: np.ndarray, score: Callable[[Iterable], Iterable]
+) -> tuple[np.ndarray, list[Solution]]:
+    """The scores of every share (rows) at every strength, NaN where there is no refit; and the fits that missed.
+
+    `score` makes pairs (place, score) of triples (place, lam, solution).
+    """
+    trail = trail_of(problem, grid, model.tol, model.max_iter)
+    found = np.full((len(model._shares), len(grid)), np.nan)
+    for place, value in score(_candidates(model, problem, grid, trail)):
+        found[place] = value
+    return found, trail.missed()
+
+
+def _candidates(model: Any, problem: Problem, grid: np.ndarray, trail: Trail) -> Iterator[Candidate]:
+    refits = Refits(problem, model.tol, model.max_iter)
+    for i, (lam, solution) in enumerate(zip(grid, trail, strict=True)):
+        yield (0, i), lam, solution
+        refit = refits.of(solution) if model.relax else None
+        if refit is not None:
+            for j, share in enumerate(SHARES[1:], 1):
+                yield (j, i), lam, blended(solution, refit, share)
+
+
+class FoldsInMemory:
+    """Every candidate at every strength, fitted on one part of the data and scored on the other, fold by fold.
+
+    Attributes
+    ----------
+    values : tuple of ndarray of shape (n_l2, n_shares, L)
+        The scores of each fold, NaN where there is no refit.
+    missed : list of Solution
+        Fits in folds that did not reach their certificate.
+    """
+
+    def __init__(self, model: Any, problem: Problem, grid: np.ndarray):
+        self.model, self.problem, self.grid = model, problem, grid
+        self.data = data = GivenRows(model, problem.sample)
+        splits = class_folds(model.cv, data.X, data.y, data.weight, problem.sample.given.groups)
+        self.values, missed = zip(*in_folds(self._scored, splits, model.n_jobs), strict=True)
+        self.missed = list(chain.from_iterable(missed))
+
+    def trail(self, ridge: int, part: slice) -> Trail:
+        """The path on all rows with one of the ridge terms, or a part of it."""
+        return trail_of(self.model._at(self.problem, ridge), self.grid[part], self.model.tol, self.model.max_iter)
+
+    def _scored(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
+        model, train = self.model, self.data.weighted(train)
+        part = fold_model(model, self.data.classes, self.data.y[train])
+        problem, held_out = problem_of(part, *self.data.part(train)[:4]), self.data.part(test, train)
+        one = self._score_by(part, problem, held_out)
+
+        def score(candidates: Iterable[Candidate]) -> Iterator:
+            return ((place, one(lam, solution)) for place, lam, solution in candidates)
+
+        posed = [model._at(problem, ridge) for ridge in range(len(model._ridges()))]
+        values, missed = zip(*(path_scores(model, each, self.grid, score) for each in posed), strict=True)
+        return np.array(values), list(chain.from_iterable(missed))
 
     def _score_by(self, part: FoldModel, problem: Problem, rows: Given):
         """A function of a solution: its score on the rows left out."""

@@ -36,7 +36,7 @@ class Block:
     """Checked rows of one block: columns of the basis, codes of the labels, weights, offset."""
 
     def __init__(self, X, y, weight, offset, task: Task, check: bool = False):
-        X = _matrix(X)
+        X = matrix(X)
         y = as_vector(y, "y")
         if len(y) != X.shape[0]:
             raise ValueError(f"A block of X has {X.shape[0]} rows but that of y has {len(y)}; {SAME_BLOCKS}")
@@ -56,17 +56,24 @@ class Block:
     def parts(self, width: int = 0) -> list[slice]:
         """Slices of rows, so small that copies of them with `width` columns take about PART_BYTES."""
         n, d = self.X.shape[0], max(1, self.basis.n_columns_)
-        d = 1 + self.X.nnz // max(1, n) if sparse.issparse(self.X) else max(d, width)
+        lean = sparse.issparse(self.columns(slice(0, 1)))
+        d = 1 + self.X.nnz // max(1, n) if lean else max(d, width)
         step = max(256, PART_BYTES // (8 * d))
         return [slice(i, i + step) for i in range(0, n, step)] or [slice(0, 0)]
 
-    def columns(self, part: slice):
-        """The basis columns of some rows, in float64, dense or CSR."""
-        Z = self.basis.transform(self.X[part])
+    def columns(self, part: slice, kept: np.ndarray | None = None):
+        """The basis columns of some rows, or those `kept` among them, in float64, dense or CSR."""
+        X = self.X[part]
+        if not X.shape[0]:  # scikit-learn's products refuse no rows
+            d = self.basis.n_columns_ if kept is None else len(kept)
+            return sparse.csr_array((0, d)) if sparse.issparse(X) else np.empty((0, d))
+        with np.errstate(over="ignore", invalid="ignore"):  # the pass that measures the columns refuses them
+            Z = self.basis.transform(X, kept)
         return sparse.csr_array(Z, dtype=np.float64) if sparse.issparse(Z) else np.asarray(Z, dtype=np.float64)
 
 
-def _matrix(X):
+def matrix(X):
+    """The rows of a block as an array or a CSR matrix."""
     if sparse.issparse(X):
         return X if X.format == "csr" else X.tocsr()
     if hasattr(X, "to_numpy"):  # a data frame, whose columns may have extension dtypes

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import zlib
 from functools import reduce
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ...design.tensors import all_finite
 from .block import Block, Task, as_vector, as_weight
 
 MOST_CLASSES = 10_000
 
 
 class Labels(NamedTuple):
-    """The distinct labels of positive weight, sorted, the weight and the number of rows of each, and of all rows."""
+    """The distinct labels of positive weight, sorted, and the weight and the number of rows of each."""
 
     classes: np.ndarray
     weight: np.ndarray
     number: np.ndarray
-    rows: int
+
+    @property
+    def rows(self) -> int:
+        """Rows of positive weight."""
+        return int(self.number.sum())
 
 
 def find_labels(X, y, weight, offset, task) -> Labels:
@@ -36,7 +42,7 @@ def find_labels(X, y, weight, offset, task) -> Labels:
             "numbers take a regression model on data in memory."
         )
     weight = np.bincount(codes, weights=s[s > 0], minlength=len(classes))
-    return Labels(classes, weight, np.bincount(codes, minlength=len(classes)), len(y))
+    return Labels(classes, weight, np.bincount(codes, minlength=len(classes)))
 
 
 def join_labels(found: list[Labels]) -> Labels:
@@ -48,7 +54,18 @@ def join_labels(found: list[Labels]) -> Labels:
         at = np.searchsorted(classes, each.classes)
         weight[at] += each.weight
         number[at] += each.number
-    return Labels(classes, weight, number, sum(each.rows for each in found))
+    return Labels(classes, weight, number)
+
+
+def gather_labels(X, y, weight, offset, task) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The labels of one block with their weights."""
+    y = as_vector(y, "y")
+    return [(y, as_weight(weight, len(y)))]
+
+
+def join_lists(found: list[list]) -> list:
+    """One list of several blocks' in their order."""
+    return list(chain.from_iterable(found))
 
 
 # -- Moments of the columns
@@ -64,7 +81,10 @@ class Draw(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """Total weight; of each column mean, spread about the mean, sum of |x| and sums by class (d, m); drawn rows."""
+    """Total weight; of each column mean, spread about the mean, sum of |x| and sums by class (d, m); drawn rows; sizes.
+
+    The sizes are the numbers of rows of the blocks, in their order.
+    """
 
     total: float
     mean: np.ndarray
@@ -72,6 +92,7 @@ class Moments(NamedTuple):
     mass: np.ndarray
     by_class: np.ndarray
     drawn: list[Draw]
+    sizes: list[int]
 
 
 def find_moments(X, y, weight, offset, task: Task) -> Moments:
@@ -81,10 +102,13 @@ def find_moments(X, y, weight, offset, task: Task) -> Moments:
     d, m = task.basis.n_columns_, len(task.classes)
     by_class = np.zeros((d, m))
     if not total:
-        return Moments(0.0, np.zeros(d), np.zeros(d), np.zeros(d), by_class, [])
+        return Moments(0.0, np.zeros(d), np.zeros(d), np.zeros(d), by_class, [], [len(s)])
     mean, spread, mass = np.zeros((3, d))
     for part in block.parts():
         Z, w = block.columns(part), s[part]
+        if not all_finite(Z):  # X itself was checked
+            name = type(task.basis).__name__
+            raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
         mean += Z.T @ w
         mass += abs(Z).T @ w
         own = np.zeros((len(w), m))
@@ -100,7 +124,7 @@ def find_moments(X, y, weight, offset, task: Task) -> Moments:
             spread += np.bincount(Z.indices, weights=away, minlength=d) + unstored * mean**2
         else:
             spread += np.square(Z - mean).T @ w
-    return Moments(total, mean, spread, mass, by_class, _draw(block, task))
+    return Moments(total, mean, spread, mass, by_class, _draw(block, task), [len(s)])
 
 
 def _draw(block: Block, task: Task) -> list[Draw]:
@@ -132,6 +156,7 @@ def _join_two(a: Moments, b: Moments) -> Moments:
         a.mass + b.mass,
         a.by_class + b.by_class,
         a.drawn + b.drawn,
+        a.sizes + b.sizes,
     )
 
 

@@ -92,7 +92,7 @@ def _aligned(values: Any, X: Any, count: int, name: str) -> list[Any]:
         return [None] * count
     sizes = _row_sizes(X)
     if not is_lazy(values):
-        return _cut(np.asarray(values), sizes, name)
+        return cut(np.asarray(values), sizes, name)
     if not is_frame(values):
         if sizes is not None and np.isfinite(values.shape[0]):
             _same_length(sum(sizes), int(values.shape[0]), name)
@@ -107,7 +107,8 @@ def _aligned(values: Any, X: Any, count: int, name: str) -> list[Any]:
     return blocks
 
 
-def _cut(values: np.ndarray, sizes: tuple[int, ...] | None, name: str) -> list[Any]:
+def cut(values: np.ndarray, sizes: tuple[int, ...] | None, name: str) -> list[Any]:
+    """An array with a row for each sample as delayed blocks of these sizes."""
     from dask import delayed
 
     if sizes is None:

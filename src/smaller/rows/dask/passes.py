@@ -35,6 +35,12 @@ class Passes:
         self.count += 1
         return self._compute(level[0])
 
+    def keep(self, blocks: list[Any]) -> list[Any]:
+        """Small blocks that every pass needs, computed once; a worker that loses one computes it again."""
+        import dask
+
+        return list(dask.persist(*blocks) if self.client is None else self.client.persist(blocks))
+
     def _compute(self, root: Any) -> Any:
         import dask
 
@@ -60,8 +66,8 @@ class Passes:
 
 def _sentence(count: int, why: str) -> str:
     return (
-        f"The cluster was lost in pass {count} over the data ({why.strip().splitlines()[0]}). This error's `model` is "
-        "the model after the last whole pass, from which SMLR and RMLR continue: "
+        f"The cluster was lost in pass {count} over the data ({why.strip().splitlines()[0]}). This error's `model`, "
+        "where it is not None, is the model after the last whole pass, from which SMLR and RMLR continue: "
         "error.model.set_params(warm_start=True).fit(X, y)."
     )
 

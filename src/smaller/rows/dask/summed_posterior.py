@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,6 +18,7 @@ from .block_moments import add, find_gram
 from .block_sums import SHRINKAGES, Sums, evaluate, join
 from .drawn import DrawnRows
 from .passes import Passes
+from .together import SomeRows
 
 ROWS_PER_UNKNOWN = 200  # rows in the Hessian of Newton steps for each unknown weight
 
@@ -27,7 +28,7 @@ class Blocks(Design):
 
     centred = False
 
-    def __init__(self, passes: Passes, found: SummedMoments, rows: int, intercept: bool):
+    def __init__(self, passes: Passes | SomeRows, found: SummedMoments, rows: int, intercept: bool):
         super().__init__(rows, len(found.mean), intercept)
         self.passes, self.found = passes, found
 
@@ -295,6 +296,11 @@ class DaskSample(Sample):
     task: Any = None
     class_weight: Any = None
     reached: list = field(init=False, default_factory=list)  # the last objective and point, to go on from
+
+    def through(self, passes: Any) -> DaskSample:
+        """The same rows, gone over by other passes."""
+        design: Any = self.design
+        return replace(self, design=Blocks(passes, design.found, design.n, design.intercept))
 
     @cached_property
     def k(self) -> int:
