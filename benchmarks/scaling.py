@@ -1,8 +1,8 @@
 """How fits on Dask collections scale: python -m benchmarks.scaling [PART ...]
 
-Parts: covtype, synthetic, rows, columns, classes, workers, sparse, memory, parquet, block. Each adds its figures to
-results/scaling.json; `parquet` writes six GiB into a temporary folder. Seconds are those of a clock and depend on what
-else the machine does; CPU seconds do so less.
+Parts: covtype, synthetic, rows, columns, classes, workers, sparse, memory, parquet, search, large-search, block. Each
+adds its figures to results/scaling.json; `parquet` writes six GiB into a temporary folder. Seconds are those of a clock
+and depend on what else the machine does; CPU seconds do so less.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pandas as pd
 from distributed import Client, LocalCluster
 from scipy import sparse
 
-from smaller import SMLR, datasets, path
+from smaller import SMLR, SMLRCV, datasets, path
 from smaller.basis import Linear
 from smaller.rows.dask.block import Task
 from smaller.rows.dask.block_moments import find_moments
@@ -137,11 +137,16 @@ def cluster(workers: int = 2, memory="0"):
     return LocalCluster(n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=":0")
 
 
-def covtype(client: Client) -> list[dict]:
-    """Forest cover, standardised, by both kinds of solver."""
+def forest() -> tuple[np.ndarray, np.ndarray]:
+    """Forest cover, standardised."""
     X, y = datasets.load_covtype_sample(return_X_y=True)
     X = np.asarray(X, dtype=float)
-    X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    return (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0), y
+
+
+def covtype(client: Client) -> list[dict]:
+    """Forest cover, standardised, by both kinds of solver."""
+    X, y = forest()
     lam = FRACTION * path(X, y, 1).lams[0]
     known = SMLR(lam, tol=1e-7).fit(X, y).objective_
     dX, dy = da.from_array(X, chunks=(12_000, X.shape[1])), da.from_array(y, chunks=12_000)
@@ -208,6 +213,56 @@ def parquet(client: Client) -> list[dict]:
         return [measure(client, table.drop(columns="label"), table["label"], lam=lam, **facts)]
 
 
+def searched(client: Client, X, y, lams: int, **facts) -> dict:
+    """SMLRCV beside a path on the same strengths: passes and CPU of the workers."""
+    X, y = dask.persist(X, y)
+    spent, settings = [], {"lams": lams, "eps": FRACTION, "tol": TOL}
+    reads: list[int] = []
+    whole = Passes.total
+
+    def total(self, function, combine, task):
+        reads.append(self.blocks[0][0] is not None)  # labels are found without reading X
+        return whole(self, function, combine, task)
+
+    Passes.total = total  # type: ignore[method-assign]
+    try:
+        for fit in (lambda: path(X, y, **settings), lambda: SMLRCV(cv=5, **settings).fit(X, y)):
+            before, count, here = client.run(time.process_time), sum(reads), time.process_time()
+            found = fit()
+            busy = sum(now - before.get(name, 0.0) for name, now in client.run(time.process_time).items())
+            spent.append((sum(reads) - count, busy, time.process_time() - here))
+            print(facts["part"], spent[-1], flush=True)
+    finally:
+        Passes.total = whole  # type: ignore[method-assign]
+    (single, busy_single, client_single), (passes, busy, client_busy) = spent
+    return {
+        **facts, "strengths": lams, "folds": 5, "path_passes": single, "passes": passes,
+        "path_worker_cpu_seconds": round(busy_single, 1), "worker_cpu_seconds": round(busy, 1),
+        "path_client_cpu_seconds": round(client_single, 1), "client_cpu_seconds": round(client_busy, 1),
+        "lam": found.lam_, "objective": found.objective_, "scores": found.scores_.mean(axis=0).tolist(),
+        "worst_gap": float(found.path_.dual_gaps.max()),
+        "worker_peak_gib": round(max(client.run(peak).values()), 2), "load": round(os.getloadavg()[0], 1),
+    }  # fmt: skip
+
+
+def search(client: Client) -> list[dict]:
+    """Forest cover, standardised, and the same search in memory."""
+    X, y = forest()
+    lams = 20
+    known = SMLRCV(lams, cv=5, eps=FRACTION, tol=TOL).fit(X, y)
+    dX, dy = da.from_array(X, chunks=(12_000, X.shape[1])), da.from_array(y, chunks=12_000)
+    row = searched(client, dX, dy, lams, part="search", n=len(y), p=X.shape[1], m=7, workers=2)
+    row["lam_in_memory"], row["objective_in_memory"] = known.lam_, known.objective_
+    row["scores_apart"] = float(np.abs(np.array(row["scores"]) - known.scores_.mean(axis=0)).max())
+    return [row]
+
+
+def large_search(client: Client) -> list[dict]:
+    """Two million rows; fewer strengths, for the sake of the time."""
+    n, p, m = 2_000_000, 100, 3
+    return [searched(client, *artificial(n, p, m), 5, part="large-search", n=n, p=p, m=m, workers=2)]
+
+
 def block(client: Client) -> list[dict]:
     """CPU nanoseconds that one row of one block costs in a pass, without Dask around it."""
     shapes = [(25_000, 100, 3, dense_block), (25_000, 100, 10, dense_block), (5_000, 1_000, 10, dense_block)]
@@ -253,6 +308,8 @@ PARTS = {
     "sparse": (sweep("sparse", [(100_000, 20_000, 3), (100_000, 100_000, 3)], sparse_block), 2, "0"),
     "memory": (memory, 2, "1.5GiB"),
     "parquet": (parquet, 2, "1.5GiB"),
+    "search": (search, 2, "0"),
+    "large-search": (large_search, 2, "0"),
     "block": (block, 1, "0"),
 }
 
@@ -263,12 +320,22 @@ def table(found: list[dict]) -> str:
         "| | rows | columns | classes | workers | solver | passes | gap | CPU s / pass | message | worker memory |",
         "|---|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|",
     ]
-    for part in (part for part in PARTS if part != "block"):
+    searches = ("search", "large-search")
+    for part in (part for part in PARTS if part not in ("block", *searches)):
         for row in (row for row in found if row["part"] == part):
             shape = f"{row['n']:,} | {row['p']:,} | {row['m']} | {row['workers']}"
             reached = f"{row['solver']} | {row['passes']} | {row['gap']:.0e}"
             cost = f"{row['worker_cpu_per_pass']:.2f} | {row['message_bytes'] / 1024:,.0f} KiB"
             lines.append(f"| {part} | {shape} | {reached} | {cost} | {row['worker_peak_gib']:.2f} GiB |")
+    lines += [
+        "",
+        "| | rows | columns | classes | folds | strengths | passes of SMLRCV | of path | CPU s of SMLRCV | of path |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for row in (row for row in found if row["part"] in searches):
+        shape = f"{row['part']} | {row['n']:,} | {row['p']} | {row['m']} | {row['folds']} | {row['strengths']}"
+        cost = f"{row['worker_cpu_seconds']:.0f} | {row['path_worker_cpu_seconds']:.0f}"
+        lines.append(f"| {shape} | {row['passes']} | {row['path_passes']} | {cost} |")
     lines += [
         "",
         "| one block, CPU ns / row | columns | entries in a row | classes | moments | gradient | Hessian of 300 |",

@@ -17,6 +17,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
 from smaller.basis import Kernel
 from smaller.errors import EmptyModelWarning, FitInterrupted
+from smaller.inference import Knockoffs, StabilitySelection
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -25,6 +26,7 @@ distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
 from smaller.rows.dask import drawn as drawn_module  # noqa: E402
+from smaller.rows.dask import together as together_module  # noqa: E402
 from smaller.rows.dask.block_moments import add  # noqa: E402
 from smaller.rows.dask.collections import row_blocks  # noqa: E402
 from smaller.rows.dask.passes import Passes  # noqa: E402
@@ -521,6 +523,33 @@ def test_a_search_takes_few_more_passes_than_a_path(standardize, here):
     assert sum(reads) <= 2 * single
 
 
+def test_hessians_beyond_the_room_of_a_pass_wait_for_the_next(here, monkeypatch):
+    X, y = data()
+    model = SMLRCV(lams=6, cv=3)
+    whole = clone(model).fit(*lazy(X, y))
+    monkeypatch.setattr(together_module, "ROOM", 2 * 8 * 27**2)  # of the four fits two at a time
+    halved = clone(model).fit(*lazy(X, y))
+    same_search(halved, whole)
+    assert whole.n_passes_ < halved.n_passes_ <= 3 * whole.n_passes_
+
+
+def test_a_search_whose_cluster_is_lost_is_told(monkeypatch, here):
+    X, y = data()
+    model = SMLRCV(lams=6, cv=3)
+    with (
+        dask.config.set(scheduler="dask.distributed"),
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", memory_limit=0
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        interrupt(monkeypatch, 8, client.close)
+        with pytest.raises(FitInterrupted, match="cluster was lost in pass") as caught:
+            model.fit(*lazy(X, y))
+    assert caught.value.model is None
+    assert not hasattr(model, "coef_")
+
+
 def test_one_fit_that_fails_ends_the_others(here):
     """Also while others wait for their answer, and in either of their threads."""
     X, y = data()
@@ -538,11 +567,16 @@ def test_one_fit_that_fails_ends_the_others(here):
         part = together.part(1)
         return [part.total(count, add, None) for _ in range(5)]
 
+    def stopped(X, y, weight, offset, task):
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
     with pytest.raises(FloatingPointError, match="this one"):
         together.run([fails, goes_on])
-    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        together.run([lambda: together.part(0).total(stopped, add, None), goes_on])
     assert together.run([goes_on, goes_on]) == [[900] * 5] * 2
-    assert passes.count <= 7
+    assert passes.count <= 8
     assert threading.active_count() == before
 
 
@@ -619,6 +653,9 @@ def test_what_needs_all_rows_is_refused(here):
         SMLRCV(scoring="accuracy").fit(X, y)
     with pytest.raises(ValueError, match="determinant of 7500 unknowns, more than 3000"):
         RMLR(lam="evidence", basis=Kernel(centers=np.outer(np.arange(2500.0), np.ones(8)))).fit(X, y)
+    for selector in (StabilitySelection(), Knockoffs()):
+        with pytest.raises(ValueError, match="takes rows in memory"):
+            selector.fit(X, y)
     with pytest.raises(ValueError, match="not negative"):
         SMLR().fit(X, y, sample_weight=-da.ones(900, chunks=170))
 

@@ -14,6 +14,7 @@ from ..design.operator import refuse_operator
 from ..models.adaptive import LaplaceRegressor
 from ..models.base import checked_weights
 from ..models.multinomial import SMLR
+from ..rows.dask.collections import is_lazy
 from .distinct_columns import distinct_columns
 from .first_features import INPUT_MODELS
 from .reused_rows import row_marks
@@ -54,6 +55,11 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
         "ensure_min_samples": 4,
     }
     refuse_operator(X, type(selector).__name__)
+    if is_lazy(X):
+        raise ValueError(
+            f"{type(selector).__name__} takes rows in memory, and X is a Dask collection; give a sample of its rows, "
+            "or X.compute() and y.compute() where all of them fit."
+        )
     X, y = validate_data(selector, X, y, **{**usual, **checks})
     estimator = _estimator_for(selector, y)
     y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)

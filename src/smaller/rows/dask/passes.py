@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any
 
 from ...errors import FitInterrupted
@@ -39,7 +40,8 @@ class Passes:
         """Small blocks that every pass needs, computed once; a worker that loses one computes it again."""
         import dask
 
-        return list(dask.persist(*blocks) if self.client is None else self.client.persist(blocks))
+        with _large_graphs():
+            return list(dask.persist(*blocks) if self.client is None else self.client.persist(blocks))
 
     def _compute(self, root: Any) -> Any:
         import dask
@@ -47,9 +49,7 @@ class Passes:
         if self.client is not None and self.client.status != "running":
             raise FitInterrupted(_sentence(self.count, "the Dask client is closed"))
         try:
-            with warnings.catch_warnings():
-                # The weights of wide problems exceed the size from which Dask warns.
-                warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            with _large_graphs():
                 return dask.compute(root, scheduler=self.client)[0]
         except Exception as error:
             if not self._lost(error):
@@ -62,6 +62,14 @@ class Passes:
             return False
         foreign = type(error).__module__.partition(".")[0] == "distributed"
         return foreign or isinstance(error, CancelledError | TimeoutError) or self.client.status != "running"
+
+
+@contextmanager
+def _large_graphs() -> Iterator[None]:
+    """Without Dask's warning: the weights of wide problems, or the folds of many rows, exceed the size named."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        yield
 
 
 def _sentence(count: int, why: str) -> str:

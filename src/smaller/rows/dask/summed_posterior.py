@@ -300,7 +300,9 @@ class DaskSample(Sample):
     def through(self, passes: Any) -> DaskSample:
         """The same rows, gone over by other passes."""
         design: Any = self.design
-        return replace(self, design=Blocks(passes, design.found, design.n, design.intercept))
+        other = replace(self, design=Blocks(passes, design.found, design.n, design.intercept))
+        other.__dict__["drawn"] = self.drawn  # one copy for all
+        return other
 
     @cached_property
     def k(self) -> int:

@@ -2,7 +2,7 @@
 
 A fit sees some of the rows: of each division of the rows (a fold of cross-validation, a half-sample) those that it is
 trained on. A pass begins when every fit that is not yet done waits for one, so that together they take as many passes
-as the slowest of them alone. Blocks are read and computed once for all.
+as the slowest of them alone (more where their Hessians are large). Blocks are read and computed once for all.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from .block import matrix
 from .collections import cut
 from .passes import Passes
 
+ROOM = 2**28  # bytes of Hessians that a block may send in one pass: a worker has several blocks' at a time
 TRAIN, TEST = 1, 2  # bits: the roles of a row in a division
 
 
@@ -90,19 +91,22 @@ class Together:
                     else:
                         waiting.append(news)
                     if going and len(waiting) == going:
-                        self._answer(waiting)
-                        waiting = []
+                        waiting = self._after_a_pass(waiting)
             except BaseException as error:
                 self._release(going, waiting, error)
                 raise
         return [each.result() for each in begun]
 
-    def _answer(self, waiting: list[tuple[Wanted, Future]]) -> None:
-        asked = [each for each, _ in waiting]
+    def _after_a_pass(self, waiting: list[tuple[Wanted, Future]]) -> list[tuple[Wanted, Future]]:
+        """Answer as many as one pass has room for, those that have waited longest first; the others wait on."""
+        sizes = np.cumsum([_size(each) for each, _ in waiting])
+        count = max(1, int(np.count_nonzero(sizes <= ROOM)))
+        asked = [each for each, _ in waiting[:count]]
         found = self.shared.total(_each_part, partial(_combined, [each.combine for each in asked]), asked)
         self.passes.count += 1
-        for (_, answer), result in zip(waiting, found, strict=True):
+        for (_, answer), result in zip(waiting[:count], found, strict=True):
             answer.set_result(result)
+        return waiting[count:]
 
     def _release(self, going: int, waiting: list[tuple[Wanted, Future]], error: BaseException) -> None:
         """End the threads that wait for an answer, now or later."""
@@ -114,6 +118,12 @@ class Together:
             news = self.line.get()
             ended = isinstance(news, Future)
             going, waiting = going - ended, [] if ended else [news]
+
+
+def _size(asked: Wanted) -> int:
+    """Bytes of the Hessian that a block sends; all else is small beside it."""
+    active = getattr(asked.task, "active", None)
+    return 0 if active is None else 8 * int(np.count_nonzero(active)) ** 2
 
 
 def _each_part(X, y, weight, offset, roles, asked: list[Wanted]) -> list[Any]:
