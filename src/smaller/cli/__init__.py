@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import warnings
 from collections.abc import Sequence
@@ -9,8 +10,10 @@ from collections.abc import Sequence
 import typer
 
 from .commands import app
-from .terminal import complain
+from .terminal import Stopped, complain
 
+FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", None))
+NO_ROOM = "There is no room left on the disk: make room, or name a file on another disk. No file was changed."
 INTERRUPTED = 130  # as shells report a program that Ctrl-C ended
 
 
@@ -39,9 +42,13 @@ def _failed(error: Exception) -> int:
         if error.format_message():  # empty if the help was shown
             complain(f"{error.format_message()} See smaller --help.")
         return 2
+    if isinstance(error, Stopped):
+        complain(str(error))
+        return error.code
     if not isinstance(error, (ValueError, OSError, MemoryError, ImportError)):
         raise error
-    complain(str(error) or type(error).__name__)
+    full = isinstance(error, OSError) and error.errno in FULL
+    complain(NO_ROOM if full else str(error) or type(error).__name__)
     return 1
 
 

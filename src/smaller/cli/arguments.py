@@ -20,8 +20,25 @@ def _there(path: Path) -> Path:
     return path
 
 
+def given_there(path: Path | None) -> Path | None:
+    """As above, of a file that need not be given."""
+    return None if path is None else _there(path)
+
+
+def _all_there(paths: list[Path]) -> list[Path]:
+    """Refuse files that are not there as early as possible; a pattern is looked up later."""
+    return [path if any(mark in str(path) for mark in "*?[") else _there(path) for path in paths]
+
+
 DATA = "A file: .csv or .tsv (also .gz), .xlsx, .parquet, .feather, .npz, .svm or .libsvm."
 DataFile = Annotated[Path, typer.Argument(help=DATA, show_default=False, callback=_there)]
+DataFiles = Annotated[
+    list[Path],
+    typer.Argument(
+        help=f"{DATA} Or several with the same columns, also by a pattern such as 'visits/*.parquet'.",
+        show_default=False, callback=_all_there,
+    ),
+]  # fmt: skip
 ModelFile = Annotated[Path, typer.Argument(help="A file that smaller fit wrote.", show_default=False, callback=_there)]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
 SameTarget = Annotated[

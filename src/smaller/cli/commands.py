@@ -18,12 +18,14 @@ from .arguments import (
     READING,
     ClassWeight,
     DataFile,
+    DataFiles,
     Groups,
     ModelFile,
     SameTarget,
     Standardize,
     Target,
     Task,
+    given_there,
     option,
 )
 
@@ -38,7 +40,7 @@ def _describe(
 
 @command("fit", "fitting.fit_table", READING)
 def _fit_table(
-    data: DataFile,
+    data: DataFiles,
     target: Target = "y",
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file.")] = Path("my.model"),
     model: Annotated[
@@ -57,11 +59,20 @@ def _fit_table(
         bool, typer.Option("--posterior", help="Also draw from the posterior: intervals of every weight.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    memory: Annotated[
+        str | None,
+        option(
+            "Memory of all processes together, as 2GB: larger tables are read in blocks; else 80 % of what is free."
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None, option("An unfinished model to go on from, on the same data.", "--continue", callback=given_there)
+    ] = None,
 ) -> None:
     """Fit a model to a table and save it."""
 
 
-@command("predict", "fitting.predict", OPENING)
+@command("predict", "predicting.predict", OPENING)
 def _predict(
     model: ModelFile,
     data: DataFile,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,14 +15,15 @@ from sklearn.base import is_classifier
 from .. import persist
 from ..data.tables import Columns, Table, read_table
 from ..data.tables.dates import from_notes
-from ..errors import ModelFileError, choose
-from ..report import mean_columns
+from ..errors import FitInterrupted, ModelFileError, choose
 from ..report.paths import worth_a_path
 from ..report.seen import training_marks
-from ..tuning.ranking import CLASSIFICATION, Settings, model_for, target_for, task_of
+from ..tuning.ranking import CLASSIFICATION, Settings, model_for
 from ..tuning.training_path import training_path
 from .terminal import say, working
+from .training_rows import RowsInBlocks, RowsInMemory
 
+TrainingRows = RowsInMemory | RowsInBlocks
 SPARSE_BELOW = 0.1  # of the weights: fewer are saved as a sparse matrix
 
 
@@ -115,37 +118,61 @@ def how_to_read(reading: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_to_fit(path: Path, target: str, reading: dict[str, Any]) -> Table:
-    """The table to fit; prints how columns were read, where that is not obvious."""
+    """The table to fit, in memory; prints how columns were read, where that is not obvious."""
     table = read(path, target=target, **how_to_read(reading))
     for sentence in table.columns.told():
         say(sentence)
     return table
 
 
-def fit_model(table: Table, name: str | None, task: str | None, settings: Settings, source: str) -> Fitted:
-    """Choose a model for the table and fit it."""
-    if table.y is None:
-        raise ValueError("A target is needed to fit a model.")
-    task = task or task_of(table.y)
-    model, y = model_for(task, name, settings), target_for(task, table.y)
-    scaling = _scaling(table.X) if settings.basis not in ("linear", "quadratic") and settings.standardize else None
-    training: dict[str, Any] = {"samples": len(y), "source": source, "target": table.columns.target}
+def chosen_model(rows: TrainingRows, name: str | None, task: str | None, settings: Settings) -> tuple[Any, str]:
+    """The model for these rows, and the task."""
+    task = task or rows.task()
+    rows.check(task)
+    model = model_for(task, name, settings)
+    rows.check_model(model)
+    return model, task
+
+
+def fit_model(
+    rows: TrainingRows, name: str | None, task: str | None, settings: Settings, source: str, begun: Any = None
+) -> Fitted:
+    """Choose a model for the rows and fit it; `begun` is an unfinished model that is continued."""
+    model, task = chosen_model(rows, name, task, settings) if begun is None else (begun, CLASSIFICATION)
+    X, y, (n, p) = rows.inputs, rows.target(task), rows.shape
+    scaling = _scaling(X) if settings.basis not in ("linear", "quadratic") and settings.standardize else None
+    training: dict[str, Any] = {"samples": n, "source": source, "target": rows.columns.target}
     if task == CLASSIFICATION:
-        counts = np.unique(y, return_counts=True)[1].astype(np.float64)
+        counts = rows.class_counts().astype(np.float64)
         if settings.class_weight is not None:
             counts[:] = 1.0  # with balanced weights the model learns from classes of equal frequency
         training["priors"] = (counts / counts.sum()).tolist()
-    fitted = Fitted(model, table.columns, scaling, training)
-    with working(f"Fitting {type(model).__name__} on {table.X.shape[0]} x {table.X.shape[1]} values"):
-        model.fit(fitted.inputs(table.X), y)
-        if worth_a_path(model, table.X) and not hasattr(model, "path_"):
+    fitted = Fitted(model, rows.columns, scaling, training)
+    with working(f"Fitting {type(model).__name__} on {n} x {p} values"), unfinished_kept(fitted):
+        model.fit(fitted.inputs(X), y)
+        if worth_a_path(model, X) and not hasattr(model, "path_"):
             with quiet():
-                model.path_ = training_path(model, table.X, y)
-    training["marks"] = training_marks(fitted.inputs(table.X))
-    training["means"] = mean_columns(model, fitted.inputs(table.X))
+                model.path_ = training_path(model, X, y)
+    if begun is not None:
+        model.set_params(warm_start=False)
+    with working("Measuring the model"):
+        training["means"] = rows.means(model, fitted.inputs)
+        training["marks"] = training_marks(fitted.inputs(rows.sample().X))
     if hasattr(model, "sparsify") and np.count_nonzero(model.coef_) < SPARSE_BELOW * model.coef_.size:
         model.sparsify()
     return fitted
+
+
+@contextmanager
+def unfinished_kept(fitted: Fitted) -> Iterator[None]:
+    """An interrupted fit comes with all that a model file needs: `unfinished` of the exception."""
+    try:
+        yield
+    except (KeyboardInterrupt, FitInterrupted) as error:
+        reached = getattr(error, "model", None)
+        if reached is not None and "warm_start" in reached.get_params(deep=False):
+            error.unfinished = fitted._replace(model=reached)  # type: ignore[union-attr]
+        raise
 
 
 def _scaling(X) -> dict[str, np.ndarray]:

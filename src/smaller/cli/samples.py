@@ -22,6 +22,7 @@ from .checks import check_place
 from .facts import show
 from .fitting import gathered
 from .terminal import grid, say, working
+from .training_rows import RowsInMemory
 
 
 def list_datasets(
@@ -99,7 +100,7 @@ def _demonstrate(name: str, bunch, y: np.ndarray, place: Path) -> Path:
         bunch.data, y, test_size=0.3, stratify=y if y.dtype.kind == "U" else None, random_state=0
     )
     columns = Columns([str(feature) for feature in bunch.feature_names], target="y")
-    fitted = models.fit_model(Table(X, y, columns), None, None, Settings(), f"{name}, training part")
+    fitted = models.fit_model(RowsInMemory(Table(X, y, columns)), None, None, Settings(), f"{name}, training part")
     found = Report(gathered(fitted, X_test, y_test, f"{name}, test part"))
     show(found.facts)
     page = place.with_suffix(".html" if find_spec("vl_convert") and find_spec("jinja2") else ".json")

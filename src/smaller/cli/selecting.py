@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from ..atomic import replacing
-from ..data.tables import Reading, Table
+from ..data.tables import Table
+from ..data.tables.applied import column_as_text
 from ..data.tables.formulas import write_csv
 from ..errors import choose
 from ..inference import (
@@ -29,7 +30,6 @@ from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
 from .arguments import OPENING
 from .checks import check_place, check_task
-from .fitting import columns_as_given
 from .grouping import groups_of
 from .terminal import grid, say, working
 
@@ -120,7 +120,7 @@ def _two_of_three(max_false: float | None, selected: int | None, threshold: floa
 def _groups(data: Path, group: str, table: Table, reading: dict[str, Any]) -> np.ndarray:
     """The labels of the column that says which rows belong together."""
     opening = {name: reading[name] for name in OPENING}
-    labels = columns_as_given(data, [group], "--group", Reading(**opening))[group]
+    labels = column_as_text(data, group, "--group", **opening)
     if len(labels) != table.X.shape[0]:
         raise ValueError(
             f"--group: {data.name} has {len(labels)} rows, of which {table.X.shape[0]} have a target; remove the "

@@ -16,6 +16,15 @@ from .. import progress
 
 WIDE = 200  # characters of a table that goes to a file or to another program
 
+
+class Stopped(Exception):  # noqa: N818 (the command made no error)
+    """The command ended before its work was done: a sentence, and the exit code."""
+
+    def __init__(self, sentence: str, code: int):
+        super().__init__(sentence)
+        self.code = code
+
+
 out = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else WIDE)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
 
@@ -29,6 +38,9 @@ def complain(text: str, kind: str = "error") -> None:
 def say(text: str = "") -> None:
     """Print a line of the result."""
     out.print(escape(text))
+
+
+_describing: list[Callable[[str], None]] = []  # of the progress that is shown
 
 
 @contextmanager
@@ -51,8 +63,18 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
             elif done is not None:
                 describe(f"{done:,} rows".replace(",", " "))
 
-        with progress.listening(describe):
-            yield tick
+        _describing.append(describe)
+        try:
+            with progress.listening(describe):
+                yield tick
+        finally:
+            _describing.pop()
+
+
+def show_progress(done: str) -> None:
+    """Add to the progress that is shown, from any thread."""
+    if _describing:
+        _describing[-1](done)
 
 
 def grid(headings: list[str], rows: list[list[Any]], texts: tuple[int, ...] = (0,)) -> None:

@@ -119,8 +119,8 @@ class Estimator(BaseEstimator):
             try:
                 solution = self._solve(problem)
                 return self._adopt(problem, solution)
-            except FitInterrupted as error:
-                error.model = self._unfinished(problem)
+            except (FitInterrupted, KeyboardInterrupt) as error:  # Ctrl-C too leaves what was reached
+                error.model = self._unfinished(problem)  # type: ignore[union-attr]
                 raise
 
     @classmethod

@@ -8,23 +8,24 @@ are read in the same way.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .columns import Columns, Reading, Table
 from .description import ColumnReport, describe_table
 from .frames import FRAMES, ending_of, portions
-from .last_pass import read_columns
-from .matrices import libsvm, npz
+from .last_pass import Learned, begin_columns
+from .matrices import MATRICES
+from .source import source_of
 from .transformer import TableTransformer
 
 
 def read_table(path, **wanted: Any) -> Table:
-    """Read a file; the ending of its name gives its format.
+    """Read a file, or several; the ending of a name gives the format.
 
     Parameters
     ----------
-    path : str or path
+    path : str or path, or a list of them
+        A file; or files with the same columns, one below the other, also by a pattern such as ``visits/*.parquet``.
     **wanted
         The fields of :class:`Reading`.
 
@@ -44,27 +45,26 @@ def read_table(path, **wanted: Any) -> Table:
     >>> table.columns.inputs, table.y.tolist()
     (['size', 'colour=blue', 'colour=green', 'colour=red'], ['a', 'b', 'b'])
     """
-    path = Path(path)
-    ending = ending_of(path)
-    if ending not in READERS:
-        known = ", ".join(f".{name}" for name in READERS)
-        raise ValueError(f"{path} has an unknown ending; known are {known}, the first two also with .gz.")
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
-    return READERS[ending](path, Reading(**wanted))
+    begun = begin_table(path, **wanted)
+    return begun if isinstance(begun, Table) else begun.table()
 
 
-def _by_columns(path: Path, wanted: Reading) -> Table:
-    return read_columns(path, wanted, portions(path, wanted))
+def begin_table(path, **wanted: Any) -> Table | Learned:
+    """The columns of files before their values are read; of a matrix, which is read at once, the table itself."""
+    source, reading = source_of(path), Reading(**wanted)
+    for each in source.paths:
+        if ending_of(each) not in READERS:
+            known = ", ".join(f".{name}" for name in READERS)
+            raise ValueError(f"{each} has an unknown ending; known are {known}, the first two also with .gz.")
+    matrices = [each for each in source.paths if ending_of(each) not in FRAMES]
+    if matrices and len(source.paths) > 1:
+        raise ValueError(f"{matrices[0]} is a matrix, which is read alone; give one file, or files with columns.")
+    if matrices:
+        return MATRICES[ending_of(matrices[0])](matrices[0], reading)
+    return begin_columns(source, reading, portions(source, reading))
 
 
-READERS: dict[str, Callable[[Path, Reading], Table]] = {
-    **dict.fromkeys(FRAMES, _by_columns),
-    "npz": npz,
-    "svm": libsvm,
-    "libsvm": libsvm,
-    "svmlight": libsvm,
-}
+READERS: dict[str, Callable] = {**FRAMES, **MATRICES}  # by the endings of names
 
 __all__ = [
     "FRAMES",

@@ -11,6 +11,7 @@ import numpy as np
 from .columns import Reading, is_number
 from .first_passes import Study, study
 from .frames import FRAMES, ending_of, portions
+from .source import source_of
 
 COUNTED = 10_000  # different values of a column that are counted
 
@@ -87,10 +88,8 @@ def describe_table(path, **wanted: Any) -> list[ColumnReport]:
         raise ValueError(
             f"{path} has no named columns to describe; the endings of those that have are .{', .'.join(FRAMES)}."
         )
-    if not path.is_file():
-        raise FileNotFoundError(f"There is no file {path}.")
     reading = Reading(**wanted)
-    frames = portions(path, reading)
+    frames = portions(source_of(path), reading)
     return described(study(path, reading, frames), reading, frames)
 
 

@@ -28,9 +28,9 @@ def unescaped(text: Any) -> Any:
     return text[1:] if isinstance(text, str) and text.startswith("'") and FORMULA.match(text) else text
 
 
-def write_csv(frame, target=None, compression: str | None = None) -> str | None:
+def write_csv(frame, target=None, compression: str | None = None, header: bool = True) -> str | None:
     """Write a data frame to a file, with formulas escaped; without a file, return the text."""
-    return _changed(frame, escaped).to_csv(target, index=False, compression=compression)
+    return _changed(frame, escaped).to_csv(target, index=False, compression=compression, header=header)
 
 
 def as_read(frame):

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 from .columns import Reading, is_figure, is_number, listed
 from .formulas import as_read, unescaped
+from .source import Source, below_each_other
 
 PORTION, WIDE_PORTION = 20_000, 5_000  # rows that are in memory at a time beside the array; of wide tables fewer
+PIECE = 1 << 16  # bytes of each column of a Parquet file that are read at a time
 PORTION_VALUES = 600_000  # a portion has more values than this only where WIDE_PORTION rows have
 EXCEL = 'Files of Excel need openpyxl; install it with: pip install "smaller[excel]"'
 
@@ -31,11 +33,13 @@ def ending_of(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def portions(path: Path, wanted: Reading) -> Callable[..., Iterator]:
-    """A function of (columns, columns read as text, decimal mark) that reads the file anew, in portions.
+def portions(source: Source, wanted: Reading) -> Callable[..., Iterator]:
+    """A function of (columns, columns read as text, decimal mark) that reads the files anew, in portions."""
+    return below_each_other(source, [_portions_of(path, wanted) for path in source.paths])
 
-    A file that is not in UTF-8 is read in the encoding of the model's training file.
-    """
+
+def _portions_of(path: Path, wanted: Reading) -> Callable[..., Iterator]:
+    """As `portions`, of one file, which is read in the encoding of the model's training file where it is not UTF-8."""
     ending, na, encoding = ending_of(path), list(wanted.na), wanted.encoding
     if wanted.columns is not None:
         na += wanted.columns.na
@@ -99,6 +103,8 @@ def is_utf8(path: Path) -> bool:
             decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
+    except EOFError:  # a packed file that ends early is refused where it is read
+        return True
     return True
 
 
@@ -166,8 +172,10 @@ def arrow(batches: Callable) -> Callable:
 
 def with_text(frame, text: Sequence[str], na: Sequence[str]):
     """A frame with some columns as text, and NaN for the texts and numbers that mean a missing value."""
+    if not (na or text):  # most tables of numbers: going through their columns would take longer than reading them
+        return frame
     frame = frame.copy(deep=False)
-    for name in frame.columns:
+    for name in frame.columns if na else [name for name in text if name in frame.columns]:
         column = frame[name]
         if na:
             column = column.mask(_is_among(column, na))
@@ -185,10 +193,15 @@ def _is_among(column, na: Sequence[str]):
 
 
 def parquet_batches(path: Path) -> Iterator:
+    with parquet_file(path) as file:
+        yield from file.iter_batches(rows_of_portion(file.metadata.num_columns))
+
+
+def parquet_file(path: Path):
+    """A Parquet file that is read in small pieces, so that memory does not grow with its row groups."""
     import pyarrow.parquet
 
-    file = pyarrow.parquet.ParquetFile(path)
-    yield from file.iter_batches(rows_of_portion(file.metadata.num_columns))
+    return pyarrow.parquet.ParquetFile(path, buffer_size=PIECE, pre_buffer=False)
 
 
 def feather_batches(path: Path) -> Iterator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,22 +13,49 @@ from .columns import Columns, Reading, Table, labels, listed
 from .first_passes import learn
 
 
-def read_columns(path: Any, wanted: Reading, frames: Callable) -> Table:
-    """The inputs, read by the columns of a fitted model, or as found in the file; `path` is for messages."""
+class Learned(NamedTuple):
+    """A table whose columns are known, and whose values are not yet read."""
+
+    source: Any  # for messages
+    wanted: Reading
+    frames: Callable
+    columns: Columns
+    rows: int
+
+    @property
+    def bytes(self) -> int:
+        """The size of the inputs as an array."""
+        return 8 * self.rows * len(self.columns.inputs)
+
+    def table(self) -> Table:
+        """The values."""
+        return _fill(self.wanted, self.frames, self.columns, self.rows)
+
+
+def begin_columns(source: Any, wanted: Reading, frames: Callable) -> Learned:
+    """The columns, those of a fitted model or as found in the file; `source` is for messages."""
     if wanted.columns is None:
-        columns, rows = learn(path, wanted, frames)
-    else:
-        columns, rows = wanted.columns, _count_rows(path, wanted.columns, wanted.target, frames)
-    return _fill(wanted, frames, columns, rows)
+        return Learned(source, wanted, frames, *learn(source, wanted, frames))
+    refuse_missing_columns(source, wanted.columns, wanted.target, list(next(iter(frames())).columns))
+    rows = sum(len(frame) for frame in frames(wanted.columns.names[:1]))
+    return Learned(source, wanted, frames, wanted.columns, rows)
 
 
-def _count_rows(path: Any, columns: Columns, target: str | None, frames: Callable) -> int:
-    """The number of rows; refused where a column that the model needs is missing."""
-    names = list(next(iter(frames())).columns)
+def read_columns(source: Any, wanted: Reading, frames: Callable) -> Table:
+    """The inputs, read by the columns of a fitted model, or as found in the file; `source` is for messages."""
+    return begin_columns(source, wanted, frames).table()
+
+
+def refuse_missing_columns(source: Any, columns: Columns, target: str | None, names: list[str]) -> None:
+    """Refuse a table in which a column that the model needs is missing."""
     missing = [name for name in [*columns.names, *([target] if target else [])] if name not in names]
     if missing:
-        raise ValueError(f"{path} lacks columns that the model needs: {listed(missing)}; it has {listed(names)}.")
-    return sum(len(frame) for frame in frames(columns.names[:1]))
+        raise ValueError(f"{source} lacks columns that the model needs: {listed(missing)}; it has {listed(names)}.")
+
+
+def mark_of(columns: Columns) -> str:
+    """The decimal mark of a text file."""
+    return "," if columns.commas else "."
 
 
 def _fill(wanted: Reading, frames: Callable, columns: Columns, rows: int) -> Table:
@@ -36,22 +63,37 @@ def _fill(wanted: Reading, frames: Callable, columns: Columns, rows: int) -> Tab
     target = [wanted.target] if wanted.target else []
     # By columns (Fortran order), which solvers read without a copy.
     X, found, unseen, start = np.empty((rows, len(columns.inputs)), order="F"), [], Counter[str](), 0
-    mark = "," if columns.commas else "."
-    for frame in frames([*columns.names, *target], columns.as_text, mark):
-        y = [_target(frame[name], columns) for name in target]
-        if y and wanted.drop_missing_target:
-            known = ~_is_missing(y[0])
-            frame, y = frame[known], [y[0][known]]
+    for frame in frames([*columns.names, *target], columns.as_text, mark_of(columns)):
+        frame, y = with_target(frame, columns, wanted.target, wanted.drop_missing_target)
         stop = start + len(frame)
-        _fill_rows(X[start:stop], frame, columns, unseen)
-        found += y
+        fill_rows(X[start:stop], frame, columns, unseen)
+        found += [y] if target else []
         wanted.progress(start := stop)
     if start < rows:
         X = np.asfortranarray(X[:start])
-    if not len(X):
-        raise ValueError(f"No row has a target {wanted.target!r}; at least two rows must have one.")
-    columns = _impute(X, columns, wanted, unseen)
+    refuse_no_rows(len(X), wanted.target)
+    gaps = gaps_of(X, columns, unseen)
+    refuse_gaps(gaps, columns, wanted.impute)
+    columns = imputing(columns, lambda at, name: _median(X[:, at], name)) if wanted.impute else columns
+    close_gaps(X, columns)
     return Table(X, labels(found, wanted.target) if target else None, columns, rows - start)
+
+
+def with_target(frame, columns: Columns, target: str | None, drop: bool) -> tuple[Any, Any]:
+    """A portion and its target; `drop` leaves out the rows without a target."""
+    if not target:
+        return frame, None
+    y = _target(frame[target], columns)
+    if not drop:
+        return frame, y
+    known = ~_is_missing(y)
+    return frame[known], y[known]
+
+
+def refuse_no_rows(rows: int, target: str | None) -> None:
+    """Refuse a table in which no row has a target."""
+    if not rows:
+        raise ValueError(f"No row has a target {target!r}; at least two rows must have one.")
 
 
 def _is_missing(values: np.ndarray) -> np.ndarray:
@@ -60,7 +102,8 @@ def _is_missing(values: np.ndarray) -> np.ndarray:
     return pd.isna(values)
 
 
-def _fill_rows(X: np.ndarray, frame, columns: Columns, unseen: Counter) -> None:
+def fill_rows(X: np.ndarray, frame, columns: Columns, unseen: Counter) -> None:
+    """Write the inputs of a portion into some rows of X, NaN where a value is missing."""
     if not columns.categories and not columns.dates:
         X[:] = _numbers(frame[columns.names], columns)
         return
@@ -120,29 +163,78 @@ def _numbers(frame, columns: Columns) -> np.ndarray:
     return values
 
 
-def _impute(X: np.ndarray, columns: Columns, wanted: Reading, unseen: Counter) -> Columns:
-    """Replace missing values by those to impute; refuse missing values where there are none to impute."""
-    places, fill, at = {}, dict(columns.fill), 0
+# -- missing values
+
+
+class Gaps(NamedTuple):
+    """How many values are missing or infinite in each column of the table, and how many texts are new to the model."""
+
+    rows: int
+    missing: Counter[str]
+    infinite: Counter[str]
+    unseen: Counter[str]
+
+    def __add__(self, other: Gaps) -> Gaps:  # type: ignore[override]
+        """The gaps of both parts of a table."""
+        missing, infinite = self.missing + other.missing, self.infinite + other.infinite
+        return Gaps(self.rows + other.rows, missing, infinite, self.unseen + other.unseen)
+
+
+def _places(columns: Columns) -> dict[str, slice]:
+    """The inputs of each column of the table."""
+    places, at = {}, 0
     for name in columns.names:
         places[name] = slice(at, at + len(columns.inputs_of(name)))
         at = places[name].stop
-    missing = {
-        name: int(np.isnan(X[:, place.start]).sum()) for name, place in places.items() if place.stop > place.start
+    return places
+
+
+def gaps_of(X: np.ndarray, columns: Columns, unseen: Counter[str]) -> Gaps:
+    """The gaps of rows of inputs."""
+    missing, infinite = Counter[str](), Counter[str]()
+    for name, place in _places(columns).items():
+        if place.stop > place.start:
+            missing[name] = int(np.isnan(X[:, place.start]).sum())
+            infinite[name] = int(np.isinf(X[:, place]).sum())
+    return Gaps(len(X), +missing, +infinite, unseen)
+
+
+def refuse_gaps(gaps: Gaps, columns: Columns, impute: bool) -> None:
+    """Refuse infinite values, and missing values where there are none to impute."""
+    if gaps.infinite:
+        shown = ", ".join(f"{name!r} {gaps.infinite[name]}" for name in columns.names if name in gaps.infinite)
+        raise ValueError(
+            f"Values are infinite, of {gaps.rows} rows: {shown}. Remove these rows, or --ignore the columns."
+        )
+    if gaps.missing and not (impute or columns.fill):
+        missing = {name: gaps.missing[name] for name in columns.names if name in gaps.missing}
+        raise ValueError(_about_missing(missing, gaps.unseen, gaps.rows, columns))
+
+
+def to_impute(columns: Columns) -> dict[str, int]:
+    """The inputs that need a median, and their columns in X."""
+    return {
+        source: place.start + i
+        for name, place in _places(columns).items()
+        if name not in columns.categories
+        for i, source in enumerate(columns.inputs_of(name))
+        if source not in columns.fill
     }
-    missing = {name: count for name, count in missing.items() if count}
-    infinite = {name: int(np.isinf(X[:, place]).sum()) for name, place in places.items()}
-    if any(infinite.values()):
-        shown = ", ".join(f"{name!r} {count}" for name, count in infinite.items() if count)
-        raise ValueError(f"Values are infinite, of {len(X)} rows: {shown}. Remove these rows, or --ignore the columns.")
-    if missing and not (wanted.impute or fill):
-        raise ValueError(_about_missing(missing, unseen, len(X), columns))
-    for name, place in places.items():
-        if wanted.impute and name not in columns.categories and columns.inputs_of(name)[0] not in fill:
-            for at, source in zip(range(place.start, place.stop), columns.inputs_of(name), strict=True):
-                fill[source] = _median(X[:, at], name)
-        if name in missing:
-            X[np.isnan(X[:, place.start]), place] = _values(fill, name, columns)
-    return replace(columns, fill=fill)
+
+
+def imputing(columns: Columns, median: Callable[[int, str], float]) -> Columns:
+    """The columns with a value to impute for every input; `median` is a function of a column of X and its name."""
+    found = {name: median(at, name) for name, at in to_impute(columns).items()}
+    return replace(columns, fill={**columns.fill, **found})
+
+
+def close_gaps(X: np.ndarray, columns: Columns) -> None:
+    """Replace missing values by those to impute."""
+    for name, place in _places(columns).items():
+        if place.stop > place.start:
+            gap = np.isnan(X[:, place.start])
+            if gap.any():
+                X[gap, place] = _values(columns.fill, name, columns)
 
 
 def _median(column: np.ndarray, name: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -56,3 +57,11 @@ def _matrix(path: Path, X, y, names: list[str] | None, wanted: Reading) -> Table
         raise ValueError(f"{path} has {X.shape[1]} columns, and the model needs {len(columns.inputs)}.")
     X = X.astype(np.float64) if X.dtype not in (np.float32, np.float64) else X
     return Table(X, None if y is None else labels([np.asarray(y)], wanted.target), columns)
+
+
+MATRICES: dict[str, Callable[[Path, Reading], Table]] = {
+    "npz": npz,
+    "svm": libsvm,
+    "libsvm": libsvm,
+    "svmlight": libsvm,
+}

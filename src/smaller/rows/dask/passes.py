@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import FitInterrupted
+from ...progress import tell
 
 FAN_IN = 8  # partial results that are combined at a time
 
@@ -34,6 +35,7 @@ class Passes:
         while len(level) > 1:
             level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
         self.count += 1
+        tell(f"pass {self.count} over the data")
         return self._compute(level[0])
 
     def keep(self, blocks: list[Any]) -> list[Any]:
