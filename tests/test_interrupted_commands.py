@@ -52,20 +52,26 @@ SMLR = "--model smlr --lam 30"
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A folder with a table of three classes."""
+    """A folder with a table and two scripts that run the command."""
     import warnings
 
     monkeypatch.chdir(tmp_path)
+    write_table(6_000)
+    Path("in_blocks.py").write_text(IN_BLOCKS)
+    Path("plain.py").write_text("import sys\nfrom smaller.__main__ import main\nsys.exit(main())\n")
+    with warnings.catch_warnings():
+        yield tmp_path
+
+
+def write_table(rows):
+    """Numbers with gaps, a category, and three classes."""
     rng = np.random.default_rng(0)
-    frame = pd.DataFrame(rng.normal(size=(60_000, 8)), columns=list("abcdefgh"))
+    frame = pd.DataFrame(rng.normal(size=(rows, 8)), columns=list("abcdefgh"))
     frame["colour"] = rng.choice(["red", "green", "blue"], len(frame))
     score = frame["a"] - frame["b"] + (frame["colour"] == "red") + rng.logistic(size=len(frame))
     frame["y"] = np.where(score > 1, "high", np.where(score < -1, "low", "middle"))
     frame.loc[::50, "c"] = np.nan
     frame.to_parquet("table.parquet", index=False, row_group_size=2000)
-    Path("in_blocks.py").write_text(IN_BLOCKS)
-    with warnings.catch_warnings():
-        yield tmp_path
 
 
 def begin(arguments, script="in_blocks.py", **limits):
@@ -124,6 +130,7 @@ PHASES = {"reading": ("survey_part", 1), "measuring": ("find_moments", 1), "firs
 def test_a_worker_killed_in_any_phase_does_not_change_the_answer(phase, monkeypatch, capsys):
     """By a signal, while a pass is on its way. The last pass over the data is the one that gives the certificate."""
     name, number = PHASES[phase]
+    write_table(60_000)
     monkeypatch.setattr(paths, "PATH_SIZE", 0)
     known = optimum()
     monkeypatch.setattr(memory.Budget, "holds", lambda self, size: False)
@@ -162,6 +169,7 @@ SIGNALS = {
 @pytest.mark.parametrize("kind", SIGNALS)
 def test_an_interrupted_fit_leaves_no_process_and_can_be_continued(kind, capsys):
     number, send, code, said = SIGNALS[kind]
+    write_table(60_000)
     Path("my.model").write_bytes(b"what was there")
     process = begin(f"{FIT} {SMLR}")
     wait_for(process, "PASS evaluate 2")
@@ -192,6 +200,7 @@ def test_an_interrupted_fit_leaves_no_process_and_can_be_continued(kind, capsys)
 @pytest.mark.parametrize("phase", ["survey_part", "evaluate 3"])
 def test_an_interrupted_fit_that_cannot_be_continued_leaves_nothing(phase):
     """Before the first pass of the fit, and in SBMLR, whose answer depends on where it starts."""
+    write_table(60_000)
     process = begin(FIT)
     wait_for(process, f"PASS {phase}")
     family = psutil.Process(process.pid).children(recursive=True)
@@ -239,16 +248,14 @@ def limited(arguments, script, size):
 
 
 def test_predictions_that_find_no_room_are_not_written():
-    Path("plain.py").write_text("import sys\nfrom smaller.__main__ import main\nsys.exit(main())\n")
     assert run(shlex.split(f"fit table.parquet --impute {SMLR} -o memory.model")) == 0
     for ending in ("csv", "csv.gz", "parquet"):
         Path(f"out.{ending}").write_bytes(b"what was there")
-        limited(f"predict memory.model table.parquet -o out.{ending}", "plain.py", 200_000)
+        limited(f"predict memory.model table.parquet -o out.{ending}", "plain.py", 100_000)
         assert Path(f"out.{ending}").read_bytes() == b"what was there"
 
 
 def test_a_model_that_finds_no_room_is_not_written():
-    Path("plain.py").write_text("import sys\nfrom smaller.__main__ import main\nsys.exit(main())\n")
     Path("my.model").write_bytes(b"what was there")
     limited(f"fit table.parquet --impute {SMLR} -o my.model", "plain.py", 5_000)
     assert Path("my.model").read_bytes() == b"what was there"
@@ -264,6 +271,7 @@ def test_a_full_device_is_told(capsys):
 
 @pytest.mark.slow
 def test_blocks_that_find_no_room_are_removed():
+    write_table(60_000)
     pd.read_parquet("table.parquet").to_csv("table.csv", index=False)
     limited(f"fit table.csv --impute {SMLR} --memory 1.5GB -o my.model", "in_blocks.py", 50_000)
     assert not list(Path().glob("my.model*"))

@@ -110,6 +110,8 @@ class RowsInBlocks:
         place = {name: i for i, name in enumerate(wanted)}
         of_input = {source: name for name in columns.names for source in columns.inputs_of(name)}
         missing = np.array([survey.gaps.missing[of_input[source]] for source in wanted], dtype=int)
+        for source in np.array([*wanted])[missing == survey.gaps.rows]:
+            raise ValueError(f"Column {of_input[source]!r} has no value at all; leave it out with --ignore.")
 
         def total(function: Callable, combine: Callable) -> Any:
             return self._total(_of_columns, combine, (self.how, at, function))

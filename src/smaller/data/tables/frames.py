@@ -15,6 +15,7 @@ from .formulas import as_read, unescaped
 from .source import Source, below_each_other
 
 PORTION, WIDE_PORTION = 20_000, 5_000  # rows that are in memory at a time beside the array; of wide tables fewer
+LAST_LINE = 1 << 20  # bytes in which the last line of a text file is looked for
 PIECE = 1 << 16  # bytes of each column of a Parquet file that are read at a time
 PORTION_VALUES = 600_000  # a portion has more values than this only where WIDE_PORTION rows have
 EXCEL = 'Files of Excel need openpyxl; install it with: pip install "smaller[excel]"'
@@ -69,6 +70,7 @@ def csv(
         spelt = {unescaped(name): name for name in first.iloc[0].dropna()}
         _refuse_twice(path, [unescaped(name) for name in first.iloc[0].dropna()])
         rows = rows_of_portion(len(spelt) if names is None else len(names))
+        _refuse_cut(path, encoding, common["sep"], first.shape[1])
         with pd.read_csv(
             path, usecols=None if names is None else [spelt.get(name, name) for name in names],
             dtype={spelt.get(name, name): str for name in text}, chunksize=rows, low_memory=False, decimal=decimal,
@@ -147,6 +149,22 @@ def _separator(path: Path, encoding: str) -> str:
     with _opened(path) as stream:
         line = stream.read(1 << 20).decode(encoding, errors="replace").partition("\n")[0]
     return max(",;\t|", key=line.count)
+
+
+def _refuse_cut(path: Path, encoding: str, separator: str, columns: int) -> None:
+    """Refuse a file that ends within its last line, which pandas would fill with missing values."""
+    if path.name.lower().endswith(".gz"):  # such a file says itself where it ends
+        return
+    with open(path, "rb") as stream:
+        stream.seek(max(path.stat().st_size - LAST_LINE, 0))
+        tail = stream.read().decode(encoding, errors="replace")
+    last = tail.rpartition("\n")[2]
+    values = last.count(separator) + 1
+    if "\n" in tail and last and '"' not in last and values < columns:
+        raise ValueError(
+            f"{path} ends early: its last line has {values} value{'s' if values > 1 else ''} and no end of a line, and "
+            f"the first names {columns} columns. Copy or write it again, or complete this line."
+        )
 
 
 def arrow(batches: Callable) -> Callable:
