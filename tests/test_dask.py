@@ -730,6 +730,22 @@ def test_a_lost_cluster_is_told_and_the_fit_goes_on_elsewhere(monkeypatch, here)
     assert resumed.n_passes_ < whole.n_passes_
 
 
+def test_ctrl_c_leaves_the_model_after_the_last_whole_pass(monkeypatch, here):
+    X, y = data(n=2000, p=10)
+    dX, dy = lazy(X, y)
+
+    def press():
+        raise KeyboardInterrupt
+
+    interrupt(monkeypatch, 3, press)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        SMLR(lam=5.0).fit(dX, dy)
+    monkeypatch.undo()
+    assert caught.value.model.status_ == "interrupted"
+    resumed = caught.value.model.set_params(warm_start=True).fit(dX, dy)
+    assert resumed.objective_ == pytest.approx(SMLR(lam=5.0).fit(X, y).objective_, rel=1e-6)
+
+
 # -- Around it
 
 

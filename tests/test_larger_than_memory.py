@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need what is checked for first)
 
+import io
 import os
 import re
 import shlex
@@ -17,8 +18,10 @@ pd = pytest.importorskip("pandas")
 
 import dask
 import messy as messy_tables
+from rich.console import Console
 
-from smaller.cli import memory, reading_rows, run
+from smaller import progress
+from smaller.cli import memory, reading_rows, run, terminal
 from smaller.cli.memory import shares, size_of
 from smaller.data.tables import frames, medians
 from smaller.data.tables.source import source_of
@@ -181,6 +184,24 @@ def test_files_by_a_pattern_are_one_table(capsys, in_blocks):
     assert "4.parquet lacks 'age': every file must have the columns of" in err
     _, err = command("fit 'visits/*.csv' -o none.model", capsys, code=1)
     assert "No file matches visits/*.csv" in err
+
+
+def test_progress_says_which_pass_it_is(capsys, in_blocks, monkeypatch):
+    screen = io.StringIO()
+    monkeypatch.setattr(terminal, "err", Console(file=screen, force_terminal=True, width=150))
+    flowers(900).to_parquet("table.parquet", index=False, row_group_size=300)
+    in_blocks()
+    command("fit table.parquet --impute --model smlr --lam 9 --memory 2GB -o my.model", capsys)
+    for words in (
+        "Reading table.parquet, 900 rows",
+        "Measuring table.parquet, pass 1",
+        r"Fitting SMLR on 900 x \d+ values, pass",
+    ):
+        assert re.search(words, screen.getvalue())
+    with terminal.working("Fitting"):
+        progress.tell("pass 3")
+        terminal.add_progress("45%")
+    assert "Fitting, pass 3: 45%" in screen.getvalue()
 
 
 # -- exact medians

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .terminal import show_progress
+from .terminal import add_progress
 
 EXTRA = 'A table larger than memory needs Dask; install it with: pip install "smaller[dask]" (or see --memory)'
 TERMINATE = 0.95  # of its memory, where a worker is ended and replaced
@@ -73,7 +73,7 @@ def _plugin(distributed: Any) -> Any:
         def transition(self, key: Any, start: str, finish: str, *args: Any, **more: Any) -> None:
             if start == "processing" and finish == "memory" and self.total:
                 self.done += 1
-                show_progress(f"{min(1.0, self.done / self.total):.0%} of this pass")
+                add_progress(f"{min(1.0, self.done / self.total):.0%}")
 
     return Progress()
 

@@ -40,7 +40,7 @@ def say(text: str = "") -> None:
     out.print(escape(text))
 
 
-_describing: list[Callable[[str], None]] = []  # of the progress that is shown
+_adding: list[Callable[[str], None]] = []  # functions that add to the progress that is shown, the innermost last
 
 
 @contextmanager
@@ -54,8 +54,15 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task(escape(what), total=total)
 
+        last = ""
+
         def describe(done: str) -> None:
+            nonlocal last
+            last = done
             bar.update(task, description=f"{escape(what)}, {escape(done)}")
+
+        def add(share: str) -> None:
+            bar.update(task, description=f"{escape(what)}, {escape(f'{last}: {share}' if last else share)}")
 
         def tick(done: int | None = None) -> None:
             if total:
@@ -63,18 +70,18 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
             elif done is not None:
                 describe(f"{done:,} rows".replace(",", " "))
 
-        _describing.append(describe)
+        _adding.append(add)
         try:
             with progress.listening(describe):
                 yield tick
         finally:
-            _describing.pop()
+            _adding.pop()
 
 
-def show_progress(done: str) -> None:
-    """Add to the progress that is shown, from any thread."""
-    if _describing:
-        _describing[-1](done)
+def add_progress(share: str) -> None:
+    """Add to the progress that is shown how much of it is done; from any thread."""
+    if _adding:
+        _adding[-1](share)
 
 
 def grid(headings: list[str], rows: list[list[Any]], texts: tuple[int, ...] = (0,)) -> None:
