@@ -80,6 +80,7 @@ def test_shifts_have_their_density():
 
 @pytest.mark.parametrize("way", ["columns", "rows", "products"])
 def test_normal_draws_have_their_mean_and_covariance(way):
+    """From exact draws w; and what they share with w is -OVER, so that none of them stays where it was."""
     rng = np.random.default_rng(0)
     n, d, count = 6, 9, 4000
     A, omega, kappa = rng.standard_normal((n, d)), rng.uniform(0.1, 2, n), rng.standard_normal(n)
@@ -87,12 +88,14 @@ def test_normal_draws_have_their_mean_and_covariance(way):
     precision[:2] = 1e15  # of weights that are nearly 0
     Q = A.T @ np.diag(omega) @ A + np.diag(precision)
     drawer = getattr(normal_draws, f"by_{way}")
-    extra = (np.zeros(d),) if way == "products" else ()
-    draws = np.array([drawer(rng, A, omega, kappa, precision, *extra) for _ in range(count)])
-    root = np.linalg.cholesky(Q).T
-    z = (draws - np.linalg.solve(Q, A.T @ kappa)) @ root.T  # standard normal
+    mean, root = np.linalg.solve(Q, A.T @ kappa), np.linalg.cholesky(Q).T
+    present = rng.standard_normal((count, d))
+    starts = mean + np.linalg.solve(root, present.T).T
+    draws = np.array([drawer(rng, A, omega, kappa, precision, w) for w in starts])
+    z = (draws - mean) @ root.T  # standard normal
     assert np.abs(z.mean(axis=0)).max() < 4 / np.sqrt(count)
     assert_allclose(np.cov(z.T), np.eye(d), atol=0.1)
+    assert_allclose(present.T @ z / count, -normal_draws.OVER * np.eye(d), atol=0.1)
 
 
 def test_conjugate_gradients_draw_though_the_mean_is_large():
@@ -101,7 +104,8 @@ def test_conjugate_gradients_draw_though_the_mean_is_large():
     A, kappa = rng.standard_normal((40, 5)), 1e6 * rng.standard_normal(40)
     Q = A.T @ A + np.eye(5)
     mean = np.linalg.solve(Q, A.T @ kappa)
-    draws = [normal_draws.by_products(rng, A, np.ones(40), kappa, np.ones(5), mean) for _ in range(2000)]
+    starts = mean + np.linalg.solve(np.linalg.cholesky(Q).T, rng.standard_normal((5, 2000))).T
+    draws = [normal_draws.by_products(rng, A, np.ones(40), kappa, np.ones(5), w) for w in starts]
     z = (np.array(draws) - mean) @ np.linalg.cholesky(Q)
     assert_allclose(np.cov(z.T), np.eye(5), atol=0.15)
 

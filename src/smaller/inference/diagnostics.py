@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import rankdata
+
+BLOCK = 2**17  # numbers
 
 
 class Agreement(NamedTuple):
@@ -23,7 +24,14 @@ class Agreement(NamedTuple):
 
 
 def agreement(draws: np.ndarray) -> Agreement:
-    """All three of (chains, draws, q), the ranks computed once."""
+    """All three of (chains, draws, q), the ranks computed once; blocks of quantities that fit a processor's cache."""
+    chains, n, q = draws.shape
+    step = max(1, BLOCK // (chains * n))
+    blocks = [_agreement(draws[:, :, i : i + step]) for i in range(0, q, step)]
+    return Agreement(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+
+def _agreement(draws: np.ndarray) -> Agreement:
     halves = _split(draws)
     normal = rank_normalised(halves)
     folded = np.abs(halves - np.median(halves, axis=(0, 1)))
@@ -43,10 +51,16 @@ def rank_normalised(draws: np.ndarray) -> np.ndarray:
     flat = np.ascontiguousarray(draws.reshape(chains * n, q).T)
     order = np.argsort(flat, axis=1)
     ranked = np.take_along_axis(flat, order, axis=1)
-    ranks = np.empty(flat.shape)
-    np.put_along_axis(ranks, order, np.arange(1.0, chains * n + 1)[None], axis=1)
-    for row in np.flatnonzero((ranked[:, 1:] == ranked[:, :-1]).any(axis=1)):
-        ranks[row] = rankdata(flat[row])
+    ranks, place = np.empty(flat.shape), np.arange(1.0, chains * n + 1)
+    np.put_along_axis(ranks, order, place[None], axis=1)
+    equal = ranked[:, 1:] == ranked[:, :-1]  # always in distances from a median between two draws
+    tied = np.flatnonzero(equal.any(axis=1))
+    if len(tied):
+        no = np.zeros((len(tied), 1), dtype=bool)
+        first = np.where(np.hstack([no, equal[tied]]), 0.0, place)
+        last = np.where(np.hstack([equal[tied], no]), np.inf, place)
+        mean = np.maximum.accumulate(first, axis=1) + np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+        ranks[tied[:, None], order[tied]] = mean / 2
     return ndtri((ranks.T - 0.375) / (chains * n + 0.25)).reshape(chains, n, q)
 
 
@@ -76,7 +90,7 @@ def _ess(halves: np.ndarray) -> np.ndarray:
     """Geyer's initial monotone sequence on the autocorrelations of all chains together."""
     chains, n, q = halves.shape
     found = np.empty(q)
-    step = max(1, 2**22 // (chains * n))
+    step = max(1, BLOCK // (chains * n))
     for part in (slice(i, i + step) for i in range(0, q, step)):
         found[part] = _ess_part(halves[:, :, part])
     return found

@@ -61,6 +61,7 @@ class SoftmaxChain:
             self.V[self.d] -= self.V[self.d, data.columns - 1]
         self.kappa = data.weight[:, None] * (data.Y - 0.5)
         self.sign = 2 * data.Y[:, 0] - 1 if data.Y.shape[1] == 2 else None
+        self.offset = data.offset[:, 0] - data.offset[:, 1]  # of the log odds of two classes
         self.E = np.asfortranarray(data.A @ self.V)
         self.shape = 1.0 if (data.weight == 1).all() else data.weight
         few = data.columns * data.A.shape[1] <= MOST and isinstance(data.A, np.ndarray)
@@ -93,7 +94,7 @@ class SoftmaxChain:
         A, v = data.A, self.V[:, column]
         if data.ones and own:
             wide = data.A.shape[1] > data.A.shape[0]
-            precision = np.append(precision, data.intercept_precision or (FLAT if wide else 0.0))
+            precision = np.concatenate([precision, [data.intercept_precision or (FLAT if wide else 0.0)]])
         elif data.ones:
             A, v = A[:, : self.d], v[: self.d]
         v[:] = normal_draw(self.rng, A, omega, kappa, precision, v)
@@ -137,8 +138,8 @@ class SoftmaxChain:
     def log_likelihood(self, c: float = 1.0) -> float:
         """log p(Y | c W, c b)."""
         if self.sign is not None:  # two classes
-            odds = self.sign * (c * (self.E[:, 0] - self.E[:, 1]) + self.data.offset[:, 0] - self.data.offset[:, 1])
-            return -float(self.data.weight @ np.logaddexp(0.0, -odds))
+            odds = self.sign * (c * (self.E[:, 0] - self.E[:, 1]) + self.offset)
+            return float(self.data.weight @ (np.minimum(odds, 0.0) - np.log1p(np.exp(-np.abs(odds)))))
         F = c * self.E + self.data.offset
         total = reduce(np.logaddexp, F.T)
         return float(self.data.weight @ ((self.data.Y * F).sum(axis=1) - total))
@@ -179,7 +180,7 @@ class LinearChain:
         if self.gram is not None:
             Q = self.gram.copy()
             Q.flat[:: len(Q) + 1] += precision
-            self.w = by_cholesky(rng, Q / self.noise, self.pull / self.noise)
+            self.w = by_cholesky(rng, Q / self.noise, self.pull / self.noise, self.w)
         else:
             ones = np.ones(len(data.y))
             scaled = normal_draw(rng, data.A, ones, data.y / root, precision, self.w / root)
