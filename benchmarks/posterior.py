@@ -3,11 +3,12 @@
     python -m benchmarks.posterior [PROBLEM ...]
 
 One core, the same posterior (Laplace prior of fixed strength on standardised columns, flat intercepts), one chain each,
-after warm-up and compilation; of each only the drawing is timed. The figure is the smallest bulk effective sample size
-over all weights, each less its mean over the classes, divided by the seconds. bayes-bridge has numbers and two classes
-only, and its prior of numbers does not scale with the noise: there its strength is that of the model divided by the
-deviation of the noise found. Needs numpyro and polyagamma beside smaller; bayesbridge 0.2.6, which builds with Cython
-below 3, is left out where it is not installed.
+after warm-up and compilation; of each only the drawing is timed. The samplers take turns, since other work on the
+machine slows all of them in one round: rates are medians over the rounds, ratios medians of those within a round. The
+figure is the smallest bulk effective sample size over all weights, each less its mean over the classes, divided by the
+seconds. bayes-bridge has numbers and two classes only, and its prior of numbers does not scale with the noise: there
+its strength is that of the model divided by the deviation of the noise found. Needs numpyro and polyagamma beside
+smaller; bayesbridge 0.2.6, which builds with Cython below 3, is left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from smaller.models.base import Given  # noqa: E402
 
 WARMUP = 500  # sweeps of smaller
 conjugate_gradients = linalg.cg
-REPEATS, ENOUGH = 3, 10.0  # runs of which the fastest counts, and seconds after which there is no other
+ROUNDS, ENOUGH = 5, 5.0  # runs of each sampler, and seconds after which it has no other
+FEW = 100  # draws
 RESULTS = Path(__file__).parent / "results" / "posterior.json"
 
 
@@ -52,11 +54,11 @@ def of_training(load):
 
 
 PROBLEMS = {  # data, strength, sweeps of smaller, draws of NUTS and of bayes-bridge
-    "pima": (lambda: of_training(load_pima), 3.0, 10_000, 1000, 5000),
-    "diabetes": (lambda: load_diabetes(return_X_y=True), 5.0, 10_000, 1000, 5000),
-    "golub": (lambda: of_training(load_golub), 1.0, 2000, 40, 2000),
-    "iris": (lambda: load_iris(return_X_y=True), 1.0, 5000, 1000, 0),
-    "wine": (lambda: load_wine(return_X_y=True), 1.0, 5000, 500, 0),
+    "pima": (lambda: of_training(load_pima), 3.0, 10_000, 500, 5000),
+    "diabetes": (lambda: load_diabetes(return_X_y=True), 5.0, 10_000, 500, 5000),
+    "golub": (lambda: of_training(load_golub), 1.0, 2000, 20, 1000),
+    "iris": (lambda: load_iris(return_X_y=True), 1.0, 3000, 500, 0),
+    "wine": (lambda: load_wine(return_X_y=True), 1.0, 3000, 300, 0),
 }
 
 
@@ -66,15 +68,10 @@ def least_ess(W):
     return float(agreement(W.reshape(*W.shape[:2], -1)).bulk.min())
 
 
-def timed(run, prepare=lambda: None):
-    """What a run returns, and the least processor seconds of a few that are all alike: other work only adds to them."""
-    found, times = None, []
-    while len(times) < REPEATS and sum(times) < ENOUGH:
-        ready = prepare()
-        begin = time.process_time()
-        found = run() if ready is None else run(ready)
-        times.append(time.process_time() - begin)
-    return found, min(times)
+def timed(run):
+    """What a run returns, and its processor seconds."""
+    begin = time.process_time()
+    return run(), time.process_time() - begin
 
 
 def gibbs(X, y, lam, sweeps):
@@ -82,23 +79,23 @@ def gibbs(X, y, lam, sweeps):
     options = {"prior": None, "rate": "fixed", "rate_prior": None}
     problem = posterior_problem(kind.fit(X, y), Given(X, y), **options)
 
-    def warm():
-        rng = np.random.default_rng(0)
-        chain = problem.chain(problem.mode, rng)
-        for _ in range(WARMUP):
-            chain.sweep()
-        chain.warming = False
-        return chain
+    chain = problem.chain(problem.mode, np.random.default_rng(0))
+    for _ in range(WARMUP):
+        chain.sweep()
+    chain.warming = False
 
-    def draw(chain):
+    def draw():
         kept = []
         for _ in range(sweeps):
             chain.sweep()
             kept.append(chain.state())
         return kept
 
-    kept, took = timed(draw, warm)
-    return least_ess(problem.in_units([kept])[0]), took
+    def run(seed):
+        kept, took = timed(draw)
+        return least_ess(problem.in_units([kept])[0]), took
+
+    return run
 
 
 def nuts(X, y, lam, draws):
@@ -135,12 +132,16 @@ def nuts(X, y, lam, draws):
     chain.warmup(jax.random.PRNGKey(0))
     chain.run(jax.random.PRNGKey(1))  # compiles
 
-    def run():
-        chain.run(jax.random.PRNGKey(2))
+    def draw(seed):
+        chain.run(jax.random.PRNGKey(2 + seed))
         return np.asarray(chain.get_samples()["w"])
 
-    W, took = timed(run)
-    return least_ess(W.transpose(0, 2, 1)[None]), took
+    def run(seed):
+        W, took = timed(lambda: draw(seed))
+        # Fewer draws than FEW show no effective size: each counts as independent, which is more than it is worth.
+        return (float(draws) if draws < FEW else least_ess(W.transpose(0, 2, 1)[None])), took
+
+    return run
 
 
 def bridge(X, y, lam, draws):
@@ -153,12 +154,45 @@ def bridge(X, y, lam, draws):
     sampler = BayesBridge(model, RegressionCoefPrior(bridge_exponent=1.0))
     way = {"coef_sampler_type": "cg" if X.shape[1] > len(X) else "cholesky", "global_scale_update": None}
     fixed = {"init": {"global_scale": 1 / lam}, "options": way, "params_to_save": ("coef",)}
-    # It passes tol to conjugate gradients, which SciPy has renamed.
-    with patch.object(linalg, "cg", lambda *given, tol=1e-5, **more: conjugate_gradients(*given, rtol=tol, **more)):
-        sampler.gibbs(20, 10, seed=0, **fixed)
-        runs = (timed(lambda count=count: sampler.gibbs(100 + count, 100, seed=1, **fixed)) for count in (10, draws))
-        (_, warming), ((found, _), took) = runs  # the difference leaves the warm-up out
-    return least_ess(np.asarray(found["coef"])[1:].T[None, :, None, :]), took - warming
+
+    def draw(count, seed):
+        # It passes tol to conjugate gradients, which SciPy has renamed.
+        with patch.object(linalg, "cg", lambda *given, tol=1e-5, **more: conjugate_gradients(*given, rtol=tol, **more)):
+            return sampler.gibbs(100 + count, 100, seed=seed, **fixed)
+
+    def run(seed):
+        (_, warming), (found, took) = (timed(lambda count=count: draw(count, 1 + seed)) for count in (10, draws))
+        # The difference of the times leaves the warm-up out.
+        return least_ess(np.asarray(found[0]["coef"])[1:].T[None, :, None, :]), took - warming
+
+    draw(10, 0)
+    return run
+
+
+def rounds(samplers):
+    """(effective size, seconds) of each sampler in each round that it takes part in."""
+    found = {who: [] for who in samplers}
+    for seed in range(ROUNDS):
+        for who, run in samplers.items():
+            if sum(took for _, took in found[who]) < ENOUGH:
+                found[who].append(run(seed))
+                print(who, *(round(each, 3) for each in found[who][-1]), flush=True)
+    return found
+
+
+def summary(found):
+    """Medians of sizes, seconds and rates, and of the ratios within a round, with the least and the greatest."""
+    rates = {who: np.array([size / took for size, took in pairs]) for who, pairs in found.items()}
+    row = {}
+    for who, pairs in found.items():
+        size, took = np.median(pairs, axis=0).round(3).tolist()
+        row[who] = {"ess": size, "seconds": took, "ess_per_second": round(float(np.median(rates[who])), 2)}
+        row[who]["rounds"] = len(pairs)
+    for who in [each for each in rates if each != "smaller"]:
+        count = min(len(rates[who]), len(rates["smaller"]))
+        ratio = rates["smaller"][:count] / rates[who][:count]
+        row[f"ratio_{who}"] = [round(float(each), 2) for each in (np.median(ratio), ratio.min(), ratio.max())]
+    return row
 
 
 def main(chosen):
@@ -168,17 +202,11 @@ def main(chosen):
         X, y = data()
         X = standardised(X)
         y = y.astype(float) if name == "diabetes" else y
-        row = {}
-        for who, run, count in (("smaller", gibbs, sweeps), ("nuts", nuts, draws), ("bridge", bridge, others)):
-            if not count or (who == "bridge" and find_spec("bayesbridge") is None):
-                continue
-            size, took = run(X, y, lam, count)
-            row[who] = {"ess": round(size, 1), "seconds": round(took, 3), "ess_per_second": round(size / took, 2)}
-            print(name, who, row[who], flush=True)
-        for who in [each for each in row if each != "smaller"]:
-            row[f"ratio_{who}"] = round(row["smaller"]["ess_per_second"] / row[who]["ess_per_second"], 2)
-            print(name, "smaller /", who, row[f"ratio_{who}"], flush=True)
-        found[name] = row
+        samplers = {"smaller": gibbs(X, y, lam, sweeps), "nuts": nuts(X, y, lam, draws)}
+        if others and find_spec("bayesbridge") is not None:
+            samplers["bridge"] = bridge(X, y, lam, others)
+        found[name] = summary(rounds(samplers))
+        print(name, found[name], flush=True)
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
 
 
