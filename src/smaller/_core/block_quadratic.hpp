@@ -4,6 +4,7 @@
 // Sweeps minimise over one block at a time, which finds the blocks of zeros. Newton's equations of all weights that are
 // not 0, where the norms are smooth, come in between.
 #pragma once
+#include "block_smoothing.hpp"
 #include "model.hpp"
 #include "quadratic.hpp"
 
@@ -18,8 +19,13 @@ public:
     int run(double tolerance) {
         const int rest = static_cast<int>(std::min<size_t>(a / SWEEPS_PER_FACTOR, MAX_REST));
         int sweeps = 0;
+        double most = 1.0;  // of the longest block: the smoothing begins with
         for (int next = rest; sweeps < MAX_SWEEPS; ++sweeps) {
             if (sweep() <= tolerance) return sweeps;
+            if ((sweeps + 1) % SWEEPS_PER_SMOOTHING == 0) {
+                smooth(most, LEAST * most);
+                most *= 0.1;
+            }
             if (sweeps < next) continue;
             solve_on_support();
             next += std::max(2, rest);
@@ -34,7 +40,8 @@ private:
     std::vector<BlockModel> models;  // of blocks that have moved
     Numbers factor;
 
-    static constexpr int MAX_SWEEPS = 300, HALVINGS = 40, DOUBLINGS = 30;
+    static constexpr int MAX_SWEEPS = 300, HALVINGS = 40, DOUBLINGS = 30, SWEEPS_PER_SMOOTHING = 60;
+    static constexpr double LEAST = 1e-4;  // of the smoothing that a pass begins with, it ends with
     static constexpr size_t SWEEPS_PER_FACTOR = 8, MAX_REST = 24;  // one sweep for so many rows of the Cholesky factor
     static constexpr double RIDGE = 1e-11;  // keeps the factor of collinear columns positive definite
 
@@ -79,6 +86,14 @@ private:
         const double changed = models[g].minimise(slope.data(), l1.data(), blocks.tau[g], w.data());
         for (size_t r = 0; r < b; ++r) put(members[r], w[r]);
         return changed / M.scale[members[0]];
+    }
+
+    // Where the Hessian is nearly singular: to the minimum of the model with smoothed norms.
+    void smooth(double most, double least) {
+        Numbers x(a);
+        for (size_t c = 0; c < a; ++c) x[c] = weight(c);
+        const Numbers next = BlockSmoothing(M, blocks).run(x, most, least);
+        for (size_t c = 0; c < next.size(); ++c) put(c, next[c]);
     }
 
     // Moves one weight to x; what becomes 0 is exactly 0.
