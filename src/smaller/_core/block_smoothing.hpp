@@ -53,7 +53,7 @@ private:
         size_t first;  // where its part of the dual vectors begins
     };
 
-    static constexpr int MOST_STEPS = 30, HALVINGS = 30;
+    static constexpr int MOST_STEPS = 15, HALVINGS = 30;
     static constexpr double FULL = 0.2;       // of a step: e goes down after steps at least as long
     static constexpr double NEAR_ZERO = 3.0;  // times e: blocks that are shorter end at 0
     static constexpr double RIDGE = 1e-11;    // keeps the factor of collinear columns positive definite

@@ -128,8 +128,8 @@ struct Model {
     // out = s U_l, the gradient of the loss in the scores of class l.
     void residual(size_t l, double* out) const { multiply(out, &U[l * n], D.s, n); }
 
-    // The gradient at the current point; returns the largest KKT residual on the working set.
-    double gradient() {
+    // The gradient at the current point, whose scores are F; returns the largest KKT residual on the working set.
+    double gradient(const double* F) {
         double worst = 0.0;
         for (size_t l = 0; l < k; ++l) {
             residual(l, v.data());
@@ -149,7 +149,7 @@ struct Model {
             const double off = block_kkt(weights(block, 0.0), slopes(block), l1_of(block), A.blocks->tau[block]);
             worst = std::max(worst, off / A.scale[*A.blocks->members(block)]);
         }
-        rounding = worst <= NEAR ? rounding_of_products() : 0.0;
+        rounding = worst <= NEAR ? rounding_of_products(F) : 0.0;
         return worst;
     }
 
@@ -214,13 +214,18 @@ private:
 
     double unit(size_t i) const { return A.blocks == nullptr ? 1.0 : A.blocks->unit[i]; }
 
-    // What rounding leaves of a KKT residual: that of a product of residuals and a column.
-    double rounding_of_products() {
+    // What rounding leaves of a KKT residual: that of a product of a column and residuals, which themselves are known
+    // up to the rounding of the scores, times the curvature.
+    double rounding_of_products(const double* F) {
         if (length.empty())
             for (size_t i = 0; i < A.size; ++i) length.push_back(std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s)));
         double most = 0.0;
         for (size_t l = 0; l < k; ++l) {
-            const double square = spread(&U[l * n], 0.0, D.s, n);
+            for (size_t i = 0; i < n; ++i) {
+                const double p = P[l * n + i], curvature = gaussian ? 1.0 : p * (1.0 - p);
+                v[i] = std::abs(U[l * n + i]) + curvature * std::abs(F[l * n + i]);
+            }
+            const double square = spread(v.data(), 0.0, D.s, n);
             for (size_t i = first[l]; i < first[l + 1]; ++i)
                 most = std::max(most, EPSILON * std::sqrt(square) * length[i] / A.scale[i] / unit(i));
         }

@@ -31,7 +31,7 @@ public:
         double before = 0.0;
         bool chord = false, cautious = false;
         for (;; ++out.work.steps) {
-            out.violation = M.gradient();
+            out.violation = M.gradient(F);
             if (chord && out.violation > STALE * before) kept.places.clear();
             if (sampled.in_use()) sampled.learn(length, length * farthest_change, out.violation / before);
             before = out.violation;
