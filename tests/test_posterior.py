@@ -47,7 +47,20 @@ def two_classes(n=80, d=3, seed=0):
 
 
 @pytest.mark.parametrize("drawer", [polya_gamma_draws.polya_gamma, polya_gamma_draws.by_series])
-@pytest.mark.parametrize(("shape", "tilt"), [(1.0, 0.0), (1.0, 3.0), (2.5, 1.0), (0.3, 2.0), (7.0, 0.5), (60.0, 1.0)])
+@pytest.mark.parametrize(
+    ("shape", "tilt"),
+    [
+        (1.0, 0.0),
+        (1.0, 3.0),
+        (2.5, 1.0),
+        (0.3, 2.0),
+        (7.0, 0.5),
+        (60.0, 1.0),
+        (0.3, 40.0),
+        (60.0, 30.0),
+        (127.0, 200.0),
+    ],
+)
 def test_polya_gamma_variables_have_their_moments(drawer, shape, tilt):
     count = 20_000
     drawn = drawer(np.random.default_rng(1), np.full(count, shape), np.full(count, tilt))
@@ -56,6 +69,14 @@ def test_polya_gamma_variables_have_their_moments(drawer, shape, tilt):
     variance = shape / 24 if tilt == 0 else variance
     assert abs(drawn.mean() - mean) < 4 * np.sqrt(variance / count)
     assert_allclose(drawn.var(), variance, rtol=0.1)
+
+
+def test_polya_gamma_variables_of_enormous_scores_end_and_have_their_mean():
+    tilt = np.array([1e8, -7e15, 1e300])
+    drawn = np.mean(
+        [polya_gamma_draws.polya_gamma(np.random.default_rng(i), np.full(3, 127.0), tilt) for i in range(9)], 0
+    )
+    assert_allclose(drawn, 127.0 / (2 * np.abs(tilt)), rtol=1e-3)
 
 
 @pytest.mark.parametrize("mean", [0.1, 1.0, 1e6, 1e16, np.inf])

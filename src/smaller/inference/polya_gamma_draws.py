@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .scale_mixtures import inverse_gaussian
+
 try:
     from polyagamma import random_polyagamma
 except ImportError:  # the extra "posterior" is not installed
@@ -11,6 +13,7 @@ except ImportError:  # the extra "posterior" is not installed
 
 TERMS = 200
 MANY = 50  # a Polya-Gamma variable of a larger integer shape is drawn by the saddlepoint method
+FAR = 25.0  # beyond this tilt all terms of the density but the first are below 1e-10 times the shape
 
 
 def mean_of(shape: np.ndarray, tilt: np.ndarray) -> np.ndarray:
@@ -20,9 +23,29 @@ def mean_of(shape: np.ndarray, tilt: np.ndarray) -> np.ndarray:
 
 
 def polya_gamma(rng: np.random.Generator, shape: np.ndarray | float, tilt: np.ndarray) -> np.ndarray:
-    """PG(shape, tilt), exact for integer shapes: PG(a + b, c) is PG(a, c) plus an independent PG(b, c).
+    """PG(shape, tilt), exact for integer shapes, and for any shape where the tilt is large.
 
-    A shape that is one number must be 1.
+    A shape that is one number must be 1. At large tilts the methods of the package go wrong: from 30 on the mean by the
+    saddlepoint is 2.75 times what it should be, and at 1e15 no draw ever ends.
+    """
+    far = np.abs(tilt) > FAR
+    if not far.any():
+        return near(rng, shape, tilt)
+    shape = np.broadcast_to(shape, tilt.shape)
+    drawn = np.empty(len(tilt))
+    drawn[far] = first_term(rng, shape[far], tilt[far])
+    drawn[~far] = near(rng, shape[~far], tilt[~far])
+    return drawn
+
+
+def first_term(rng: np.random.Generator, shape: np.ndarray, tilt: np.ndarray) -> np.ndarray:
+    """The first term of the alternating series of the density (Polson, Scott & Windle 2013) is inverse Gaussian."""
+    return inverse_gaussian(rng, shape / (2 * np.abs(tilt)), shape**2 / 4)
+
+
+def near(rng: np.random.Generator, shape: np.ndarray | float, tilt: np.ndarray) -> np.ndarray:
+    """The same at small tilts: PG(a + b, c) is PG(a, c) plus an independent PG(b, c).
+
     The package's methods for shapes that are not integers are biased (up to 6 % of the mean), so that only its
     Devroye method, and for integers above 50 its saddlepoint method, are used; the fraction is a series.
     """
