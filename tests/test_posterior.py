@@ -99,6 +99,16 @@ def test_shifts_have_their_density():
     assert kstest(drawn, lambda t: np.interp(t, grid, distribution)).pvalue > 1e-3
 
 
+@pytest.mark.parametrize("scales", [LaplaceScales(1.0, np.ones((2, 3)), np.zeros((2, 3)), (3.0, 2.0)),
+                                    NormalScales(1.0, np.ones((2, 3)), (3.0, 2.0))], ids=["laplace", "normal"])  # fmt: skip
+def test_shifts_forget_the_strength_that_was_drawn_before_weights_were_scaled(scales):
+    """Scaled weights have the posterior without the strength; a shift given an older strength would leave it."""
+    w, found = np.random.default_rng(0).standard_normal((2, 3)), []
+    for scales.lam in (0.01, 100.0):
+        found.append(scales.shift(np.random.default_rng(1), w))
+    assert_array_equal(found[0], found[1])
+
+
 @pytest.mark.parametrize("way", ["columns", "rows", "products"])
 def test_normal_draws_have_their_mean_and_covariance(way):
     """From exact draws w; and what they share with w is -OVER, so that none of them stays where it was."""

@@ -48,6 +48,11 @@ class SoftmaxData:
         fixed = self.columns == self.Y.shape[1] and self.intercept_precision == 0
         return (self.columns - fixed) * self.ones
 
+    @property
+    def level(self) -> float:
+        """The precision of intercepts in every move: that given, or more than 0 where draws by rows need it."""
+        return self.intercept_precision or (FLAT if self.A.shape[1] > self.A.shape[0] else 0.0)
+
 
 class SoftmaxChain:
     """Class by class given the others (Polson, Scott & Windle 2013, section 6.3), with scale and shift moves."""
@@ -93,8 +98,7 @@ class SoftmaxChain:
         own = data.ones and column < data.free_intercepts
         A, v = data.A, self.V[:, column]
         if data.ones and own:
-            wide = data.A.shape[1] > data.A.shape[0]
-            precision = np.concatenate([precision, [data.intercept_precision or (FLAT if wide else 0.0)]])
+            precision = np.concatenate([precision, [data.level]])
         elif data.ones:
             A, v = A[:, : self.d], v[: self.d]
         v[:] = normal_draw(self.rng, A, omega, kappa, precision, v)
@@ -107,7 +111,7 @@ class SoftmaxChain:
         change = self.log_likelihood(c) - self.present() + dim * np.log(c)
         change += self.prior.log_density(c * w) - self.prior.log_density(w)
         if self.data.ones:
-            change -= 0.5 * self.data.intercept_precision * (c**2 - 1) * (self.V[self.d] ** 2).sum()
+            change -= 0.5 * self.data.level * (c**2 - 1) * (self.V[self.d] ** 2).sum()
         accepted = np.log(self.rng.random()) < change
         if accepted:
             self.V *= c

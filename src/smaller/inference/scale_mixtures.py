@@ -35,9 +35,7 @@ class LaplaceScales:
 
     def update(self, rng: np.random.Generator, w: np.ndarray, noise: float = 1.0) -> np.ndarray:
         """The strength given the weights, the scales integrated out; then the precisions given both."""
-        if self.learned is not None:
-            a, b = self.learned
-            self.lam = rng.standard_gamma(a + self.count) / (b + (self.unit * np.abs(w)).sum())
+        self._learn(rng, w)
         rate = self.lam * self.unit
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             drawn = inverse_gaussian(rng, rate / np.maximum(np.abs(w), 1e-150), rate**2)
@@ -64,6 +62,12 @@ class LaplaceScales:
         rate = self._rate(w) * self.unit
         return rate / np.maximum(np.abs(w), 1 / np.maximum(rate, 1e-150)) + self.normal
 
+    def _learn(self, rng: np.random.Generator, w: np.ndarray) -> None:
+        """Draw a learned strength given the weights; the last one belongs to weights that have been scaled since."""
+        if self.learned is not None:
+            a, b = self.learned
+            self.lam = rng.standard_gamma(a + self.count) / (b + (self.unit * np.abs(w)).sum())
+
     def _rate(self, w: np.ndarray) -> float:
         """The strength, or the expected one given the weights."""
         if self.learned is None:
@@ -75,6 +79,7 @@ class LaplaceScales:
         """A draw of t_j given that w_j. + t_j predicts the same: of density exp(-sum_l rate_jl |w_jl + t|), (d,)."""
         if self.ridge.any() or (self.unit == 0).any():
             return None
+        self._learn(rng, w)
         return piecewise_exponential(rng, -w, self.lam * self.unit)
 
 
@@ -89,9 +94,7 @@ class NormalScales:
 
     def update(self, rng: np.random.Generator, w: np.ndarray, noise: float = 1.0) -> np.ndarray:
         """The strength given the weights; the precisions."""
-        if self.learned is not None:
-            a, b = self.learned
-            self.lam = rng.standard_gamma(a + self.count / 2) / (b + (self.unit * w**2).sum() / 2)
+        self._learn(rng, w)
         return np.where(self.unit > 0, self.lam * self.unit, FREE)
 
     def log_density(self, w: np.ndarray) -> float:
@@ -116,9 +119,16 @@ class NormalScales:
 
     def shift(self, rng: np.random.Generator, w: np.ndarray) -> np.ndarray | None:
         """A draw of t_j given that w_j. + t_j predicts the same, (d,)."""
+        self._learn(rng, w)
         precision = np.where(self.unit > 0, self.lam * self.unit, FREE)
         total = precision.sum(axis=1)
         return rng.standard_normal(len(w)) / np.sqrt(total) - (precision * w).sum(axis=1) / total
+
+    def _learn(self, rng: np.random.Generator, w: np.ndarray) -> None:
+        """Draw a learned strength given the weights; the last one belongs to weights that have been scaled since."""
+        if self.learned is not None:
+            a, b = self.learned
+            self.lam = rng.standard_gamma(a + self.count / 2) / (b + (self.unit * w**2).sum() / 2)
 
 
 class HorseshoeScales:

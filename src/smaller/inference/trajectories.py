@@ -58,8 +58,8 @@ class Trajectories:
         gradient[: self.d] += self.prior.slope(w)
         value = log_likelihood + self.prior.log_density(w)
         if data.ones:
-            gradient[self.d] -= data.intercept_precision * V[self.d]
-            value -= 0.5 * data.intercept_precision * float(V[self.d] @ V[self.d])
+            gradient[self.d] -= data.level * V[self.d]
+            value -= 0.5 * data.level * float(V[self.d] @ V[self.d])
         return Place(V, E, log_likelihood, value, self.root.T @ gradient.ravel()[self.free])
 
     def whiten(self) -> None:
@@ -75,7 +75,7 @@ class Trajectories:
             for right in range(k):
                 omega = data.weight * P[:, left] * ((left == right) - P[:, right])
                 H[:, left, :, right] = (data.A * omega[:, None]).T @ data.A
-        precision = np.full((rows, k), data.intercept_precision)
+        precision = np.full((rows, k), data.level)
         precision[: self.d] = self.prior.curvature(V[: self.d])
         H = H.reshape(rows * k, rows * k)[np.ix_(self.free, self.free)]
         H.flat[:: len(H) + 1] += precision.ravel()[self.free]
