@@ -287,10 +287,12 @@ class PosteriorSample:
         zeros, total = int((self.mode == 0).sum()), self.mode.size
         least = min(found["ess_bulk"], found["ess_tail"])
         parts = [
-            f"{chains} chains of {draws} draws (every {settings['thin']}. of {settings['sweeps']} after "
-            f"{settings['warmup']}), random_state={settings['random_state']}; R-hat at most {found['rhat']:.3f}, "
-            f"smallest effective sample size {least:.0f} ({found['worst']})."
+            f"{chains} chains of {draws} draws, from {settings['sweeps']} sweeps each after {settings['warmup']} of "
+            f"warm-up, random_state={settings['random_state']}; R-hat at most {found['rhat']:.3f}, smallest effective "
+            f"sample size {least:.0f} ({found['worst']})."
         ]
+        if settings["interrupted"]:
+            parts.append("Sampling was interrupted; these are the draws made by then.")
         if not self.converged:
             parts.append("The chains have NOT converged well enough for intervals to be relied on.")
         if zeros:

@@ -20,13 +20,13 @@ from ..rows.dask.collections import is_lazy
 from .fitted_problem import check_columns
 from .gibbs import GibbsDraw
 from .normal_approximations import NormalDraws, column_deviations, conditional_draws
-from .posterior_options import check_options, refuse_laplace
+from .posterior_options import LEAST_DRAWS, check_options, refuse_laplace
 from .posterior_problem import PosteriorProblem, posterior_problem
 from .posterior_sample import LEAST_ESS, PosteriorSample
 
 STARTS = (1.0, 0.5, 1.5, 2.0)  # multiples of the mode, one for each chain
 JITTER = 0.1
-ROUNDS = 10  # in which the draws are made, with progress after each
+FIRST, GROWTH, SECONDS = 4, 5, 0.5  # draws of the first round, growth of the next ones, and how long they take
 
 
 def sample_posterior(
@@ -147,7 +147,7 @@ class _Run:
         rngs = [np.random.default_rng(each) for each in np.random.SeedSequence(seed).spawn(chains)]
         self.chains = [problem.chain(_start(problem, i, rng), rng) for i, rng in enumerate(rngs)]
         self.kept: list[list[GibbsDraw]] = [[] for _ in range(chains)]
-        self.thin, self.interrupted, self.began = 1, False, time.monotonic()
+        self.thin, self.interrupted = 1, False
 
     def collect(self, warmup: int, most: int) -> int:
         """Warm up, draw, and go on with thinner chains while the draws are worth too little; the sweeps made."""
@@ -163,20 +163,33 @@ class _Run:
         except KeyboardInterrupt:
             self.interrupted = True
             least = min(map(len, self.kept))
-            if least < 4:
+            if least < LEAST_DRAWS:
                 raise
             self.kept = [kept[:least] for kept in self.kept]
         return self.thin * min(map(len, self.kept))
 
     def _draw(self, count: int) -> int:
         """So many draws of each chain; the sweeps that they took."""
-        for part in np.array_split(np.arange(count), ROUNDS):
-            if len(part):
-                self._advance(self.thin * len(part), self.thin, "sampling")
+        self._advance(count, self.thin, "sampling")
         return self.thin * count
 
-    def _advance(self, sweeps: int, every: int, what: str) -> None:
-        """All chains by so many sweeps, each `every`-th kept. A round is kept whole or, with Ctrl-C, not at all."""
+    def _advance(self, count: int, every: int, what: str) -> None:
+        """So many draws of all chains, or (`every` 0) sweeps of warm-up, in short rounds with progress after each.
+
+        A round is kept whole or, with Ctrl-C, not at all; where rounds end changes no draw.
+        """
+        size, sweeps = FIRST, max(every, 1)
+        while count > 0:
+            size, began = min(size, count), time.monotonic()
+            self._round(size * sweeps, every)
+            count -= size
+            kept = len(self.kept[0])
+            tell(f"{what}: {f'{kept} of {self.wanted} draws' if every else f'{count} sweeps left'} of each chain")
+            growth = SECONDS / max(time.monotonic() - began, 1e-9)
+            size = max(FIRST, int(size * min(growth, GROWTH)))
+
+    def _round(self, sweeps: int, every: int) -> None:
+        """All chains by so many sweeps, each `every`-th kept."""
         if self.n_jobs in (None, 1):
             found = [_advanced(chain, sweeps, every) for chain in self.chains]
         else:
@@ -184,7 +197,6 @@ class _Run:
         self.chains = [chain for chain, _ in found]
         for kept, (_, new) in zip(self.kept, found, strict=True):
             kept.extend(new)
-        tell(f"{what}: {len(self.kept[0])} draws of each of {len(self.chains)} chains, every {self.thin}. sweep kept")
 
 
 def _advanced(chain: Any, sweeps: int, every: int) -> tuple[Any, list[GibbsDraw]]:
