@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..inference.sentences import chance_in_words
 from ..models.selector import input_names
 from .display import COLOURS, GREY, Display
 
@@ -110,8 +111,9 @@ class SetsDisplay(Display):
         self.points_ = [ax.scatter(np.arange(len(self.inclusion)), self.inclusion, s=12, color="0.6")]
         for place, features in enumerate(self.sets):
             first = self.names[features[0]]
-            more = "" if len(features) == 1 else f" or {len(features) - 1} other"
-            label = f"{first}{more} ({self.probability[place]:.0%}, purity {self.purity[place]:.2f})"
+            others = len(features) - 1
+            more = f" or {others} other{'s' if others > 1 else ''}" if others else ""
+            label = f"{first}{more} ({chance_in_words(self.probability[place])}, purity {self.purity[place]:.2f})"
             colour = COLOURS[place % len(COLOURS)]
             self.points_.append(ax.scatter(features, self.inclusion[features], s=36, color=colour, label=label))
         ax.set_ylim(-0.02, 1.02)
