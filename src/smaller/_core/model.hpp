@@ -214,15 +214,15 @@ private:
 
     double unit(size_t i) const { return A.blocks == nullptr ? 1.0 : A.blocks->unit[i]; }
 
-    // What rounding leaves of a KKT residual: that of a product of a column and residuals, which themselves are known
-    // up to the rounding of the scores, times the curvature.
+    // What rounding leaves of a KKT residual: that of a product of a column and residuals. Those of classes are known
+    // up to the rounding of the scores, times the curvature; where few rows have any, it does not average out.
     double rounding_of_products(const double* F) {
         if (length.empty())
             for (size_t i = 0; i < A.size; ++i) length.push_back(std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s)));
         double most = 0.0;
         for (size_t l = 0; l < k; ++l) {
             for (size_t i = 0; i < n; ++i) {
-                const double p = P[l * n + i], curvature = gaussian ? 1.0 : p * (1.0 - p);
+                const double p = P[l * n + i], curvature = gaussian ? 0.0 : p * (1.0 - p);
                 v[i] = std::abs(U[l * n + i]) + curvature * std::abs(F[l * n + i]);
             }
             const double square = spread(v.data(), 0.0, D.s, n);
