@@ -235,7 +235,7 @@ def test_medians_of_blocks_are_exact(monkeypatch):
 
 REFUSED = {
     "numbers to predict": ("--target size", "whose models need the table in memory"),
-    "a kernel": ("--basis rbf --no-standardize", "needs all rows in one place"),
+    "a kernel": ("--basis rbf --no-standardize", "takes all rows in one place"),
     "another model": ("--model rvm", "RVMClassifier needs the table in memory"),
     "draws": ("--posterior --model smlr --lam 3", "--posterior needs the table in memory"),
     "gaps": ("", "'dose' 32. Fit with --impute"),

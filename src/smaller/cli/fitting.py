@@ -18,7 +18,7 @@ from .memory import memory_budget
 from .models import how_to_read
 from .posterior import draw, load_draws, place_of, refuse_groups
 from .predicting import refuse_for_numbers
-from .reading_rows import Asked, read_rows
+from .reading_rows import FitOptions, read_rows
 from .terminal import say, working
 from .training_rows import RowsInBlocks
 from .unfinished import begun_model, how_to_continue, interrupted
@@ -56,7 +56,7 @@ def fit_table(
     begun = None if resume is None else begun_model(resume, {"--model": model, "--lam": lam, "--groups": groups})
     with interrupted(output, source), ExitStack() as stack:
         wanted = how_to_continue(begun, reading) if begun else {"target": target or TARGET, **how_to_read(reading)}
-        rows = read_rows(source, wanted, Asked(task, basis, limit, output), stack)
+        rows = read_rows(source, wanted, FitOptions(task, basis, limit, output), stack)
         settings = Settings(lam, basis, standardize, class_weight, scoring, groups_of(groups, rows.columns, basis))
         if posterior and isinstance(rows, RowsInBlocks):
             raise ValueError("--posterior needs the table in memory; leave it out, or give more memory with --memory.")

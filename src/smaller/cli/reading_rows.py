@@ -21,7 +21,7 @@ from .training_rows import RowsInBlocks, RowsInMemory
 CLASSES = 3  # assumed before the classes are counted
 
 
-class Asked(NamedTuple):
+class FitOptions(NamedTuple):
     """What the options say about the fit, as far as its memory depends on it."""
 
     task: str | None
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
         return 8 * min(HESSIAN, columns * (1 if classes == 2 else classes)) ** 2
 
 
-def read_rows(source: Source, wanted: dict[str, Any], asked: Asked, stack: ExitStack) -> RowsInMemory | RowsInBlocks:
+def read_rows(source: Source, wanted: dict[str, Any], asked: FitOptions, stack: ExitStack) -> RowsInMemory | RowsInBlocks:
     """The rows to fit; a cluster that they need ends with the stack. Prints how columns were read."""
     with working(f"Reading {source.name}") as tick:
         found = begin_table(source, progress=tick, **wanted)
@@ -49,7 +49,7 @@ def read_rows(source: Source, wanted: dict[str, Any], asked: Asked, stack: ExitS
     return rows
 
 
-def _in_blocks(source: Source, found: Learned, asked: Asked, stack: ExitStack) -> RowsInBlocks:
+def _in_blocks(source: Source, found: Learned, asked: FitOptions, stack: ExitStack) -> RowsInBlocks:
     limit, inputs = int(asked.limit.limit or 0), len(found.columns.inputs)
     together = len(found.columns.names) + 1
     portion = 8 * rows_of_portion(together) * together
@@ -77,7 +77,7 @@ def _in_blocks(source: Source, found: Learned, asked: Asked, stack: ExitStack) -
     return rows
 
 
-def _explain(found: Learned, asked: Asked, shared: Shares, blocks: int, anew: bool) -> None:
+def _explain(found: Learned, asked: FitOptions, shared: Shares, blocks: int, anew: bool) -> None:
     limit, output = asked.limit, asked.output
     whence = "--memory" if limit.given else f"{SHARE:.0%} of what is available; --memory changes it"
     copied = f" They were written anew, as they are not in blocks of this size, beside {output}." if anew else ""
