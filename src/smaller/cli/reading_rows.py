@@ -35,7 +35,9 @@ class FitOptions(NamedTuple):
         return 8 * min(HESSIAN, columns * (1 if classes == 2 else classes)) ** 2
 
 
-def read_rows(source: Source, wanted: dict[str, Any], asked: FitOptions, stack: ExitStack) -> RowsInMemory | RowsInBlocks:
+def read_rows(
+    source: Source, wanted: dict[str, Any], asked: FitOptions, stack: ExitStack
+) -> RowsInMemory | RowsInBlocks:
     """The rows to fit; a cluster that they need ends with the stack. Prints how columns were read."""
     with working(f"Reading {source.name}") as tick:
         found = begin_table(source, progress=tick, **wanted)
