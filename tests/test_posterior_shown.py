@@ -156,6 +156,17 @@ def test_command_draws_saves_and_reports(files, capsys):
     assert {row["name"] for row in json.loads(page.read_text())["posterior"]["weights"]} == set(NAMES)
 
 
+def test_command_that_is_interrupted_before_there_are_draws_says_where_the_model_is(files, capsys, monkeypatch):
+    def interrupt(*given, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("smaller.cli.posterior.sample_posterior", interrupt)
+    model = files / "begun.model"
+    assert run(["fit", str(files / "two.csv"), "--model", "smlr", "--lam", "6", "-o", str(model), "--posterior"]) == 130
+    assert f"Interrupted before there were draws; the model is in {model}." in capsys.readouterr().err
+    assert load(model)
+
+
 def test_command_says_that_intervals_of_kept_features_are_conditional(files, capsys):
     assert run(["fit", str(files / "numbers.csv"), "-o", str(files / "rvm.model"), "--posterior"]) == 0
     assert "conditional on the selected features" in capsys.readouterr().out

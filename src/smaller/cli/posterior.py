@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from ..inference import PosteriorSample, sample_posterior
 from ..report.posterior import posterior_facts
 from ..tuning.ranking import CLASSIFICATION, REGRESSION, target_for
 from .models import Fitted, quiet
-from .terminal import grid, say, working
+from .terminal import Stopped, grid, say, working
 
 ENDING = ".draws"
 SHOWN = 15  # weights in the terminal
@@ -33,8 +34,11 @@ def refuse_groups(groups: str | None) -> None:
 def draw(fitted: Fitted, X, y, seed: int, output: Path) -> None:
     """Draw from the posterior of a fitted model, print what the draws say, and save them."""
     target = target_for(CLASSIFICATION if fitted.classifies else REGRESSION, y)
-    with working("Drawing from the posterior"), quiet():  # what the warnings say is in the sentence
-        sample = sample_posterior(fitted.model, fitted.inputs(X), target, random_state=seed)
+    try:
+        with working("Drawing from the posterior"), quiet():  # what the warnings say is in the sentence
+            sample = sample_posterior(fitted.model, fitted.inputs(X), target, random_state=seed)
+    except KeyboardInterrupt:
+        raise Stopped(f"Interrupted before there were draws; the model is in {output}.", 128 + signal.SIGINT) from None
     names = fitted.model.basis_.names(np.asarray(fitted.columns.inputs, dtype=object))
     sample = replace(sample, names=[str(name) for name in names])
     persist.save(sample, place_of(output))
