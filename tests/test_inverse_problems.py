@@ -11,7 +11,8 @@ from smaller import TypeIIRegressor, load, maximally_sparse, save
 from smaller.design import as_design
 from smaller.errors import ConvergenceWarning, EmptyModelWarning, ModelFileError, UnidentifiedNoiseWarning
 from smaller.objective.evidence import Evidence
-from smaller.solvers.type2.grouped import GroupedEvidence, GroupFit, newton_on_variances
+from smaller.solvers.type2.grouped import GroupedEvidence, GroupFit
+from smaller.solvers.type2.variance_newton import newton_on_variances
 
 
 def cosines(rows, p):

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from .protocol import Design
 
-BLOCK_BYTES = 2**26  # of the vectors that are multiplied at a time
+BLOCK_BYTES, LEAST = 2**21, 8  # of the vectors multiplied at a time, which stay in the cache; and how many at least
 
 
 def is_operator(X: Any) -> bool:
@@ -52,7 +52,7 @@ def checked_operator(X: Any) -> LinearOperator:
 
 def blocks(count: int, length: int) -> Iterator[slice]:
     """Slices of so many vectors: those of one slice are multiplied at a time."""
-    step = int(np.clip(BLOCK_BYTES // (8 * max(length, 1)), 1, 256))
+    step = int(np.clip(BLOCK_BYTES // (8 * max(length, 1)), LEAST, 256))
     return (slice(first, min(first + step, count)) for first in range(0, count, step))
 
 
@@ -153,6 +153,17 @@ class OperatorDesign(Design):
         super().__init__(n, d, intercept)
         self.operator = operator
         self._known: tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
+
+    def scores(self, W: np.ndarray) -> np.ndarray:
+        """Phi W; which weights are 0 makes no difference to the cost."""
+        F = self._product(W, None)
+        if self.intercept:
+            F += W[self.d]
+        return F
+
+    def pull(self, R: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """Phi^T R, all rows of it or those of some of the columns."""
+        return super().pull(R, columns) if self.intercept else self._adjoint(R, self._split(columns)[0])
 
     def _product(self, W: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
         F = np.empty((self.n, W.shape[1]), order="F")

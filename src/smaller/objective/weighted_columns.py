@@ -73,12 +73,18 @@ class Columns:
     def push(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Some columns, centred and scaled but not weighted, times W (len(rows), r): (n, r)."""
         if isinstance(self.design, OperatorDesign):
-            full = np.zeros((self.design.shape[1], W.shape[1]))
-            full[rows] = W / self.unit[rows, None]
-            if self.design.intercept:
-                full[-1] = -self.center[rows] @ full[rows]
-            return self.design.scores(full)
+            return self.design.scores(self._spread_out(rows, W / self.unit[rows, None]))
         return self.take(rows) @ W
+
+    def _spread_out(self, rows: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """W (len(rows), r) as weights of all columns, and of the intercept what takes the columns' means out."""
+        if not self.design.intercept and np.array_equal(rows, np.arange(self.d)):
+            return W
+        full = np.zeros((self.design.shape[1], W.shape[1]))
+        full[rows] = W
+        if self.design.intercept:
+            full[-1] = -self.center[rows] @ W
+        return full
 
     def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Weighted products of some columns with others, both sorted; sparse ones stay sparse."""
@@ -94,7 +100,10 @@ class Columns:
     def pull(self, R: np.ndarray) -> np.ndarray:
         """Products of all columns with R (n, r): (d, r)."""
         G = self.design.pull(R)[: self.d]
-        return (G - np.outer(self.center, R.sum(axis=0))) / self.unit[:, None]
+        if self.design.intercept:
+            G -= np.outer(self.center, R.sum(axis=0))
+        G /= self.unit[:, None]
+        return G
 
     def spread(self, omega: np.ndarray) -> np.ndarray:
         """Squares of all columns summed with weights omega (n, r): (d, r)."""

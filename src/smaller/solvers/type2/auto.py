@@ -19,8 +19,9 @@ from ..solution import Solution, Step
 from .bulk_lasso import AFTER, FROM_NOTHING, after_lassos
 from .covariance_free import STEPS as STEPS_OF_RULES
 from .covariance_free import exact_at_hand, mackay_rule, ridge_rule, strongest
-from .grouped import GroupedEvidence, GroupFit, newton_on_variances, promises, with_groups
+from .grouped import GroupedEvidence, GroupFit, promises, with_groups
 from .sequential import in_data_units, solution
+from .variance_newton import newton_on_variances
 
 LASSO_SAMPLES = 4000  # with more, lassos of thousands of columns take longer than they save
 CARELESS, FEW_STEPS = 1e-2, 8  # slope and steps of Newton's method in the first two rounds
@@ -29,6 +30,8 @@ EFFORT = 1e12  # cubes of the model's columns over all steps: a few minutes, in 
 STEPS = 40  # of Newton's method in a round
 ENTER = 16  # groups that may enter at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a group enters with, and how often that is repeated
+NEAR, NEAREST = 0.5, 64  # q2 over k z of groups that may enter before all are looked at again, and how many at least
+EXCHANGES = 50  # rounds in which groups near the model enter it, and others leave
 DISTANCE = 1e-9  # by how much q2 must exceed k z for a group to count as one that would gain
 
 
@@ -102,36 +105,65 @@ def newton_and_check(
 ) -> tuple[GroupFit, list[Step]]:
     """Newton on the groups of the model, and all others looked at, in turn, until these promise less than tol."""
     history: list[Step] = []
+    near = np.empty(0, dtype=int)
     for i in range(max_iter):
         # Of a large model, whose steps are long, the variances are not settled while many columns are to enter.
-        early = i < 2 or (is_large(fit.problem) and history[-1].violation > UNSETTLED)
+        early = i == 0 or (is_large(fit.problem) and history[-1].violation > UNSETTLED)
         before = fit.log_evidence
-        fit = newton_on_variances(fit, CARELESS, FEW_STEPS) if early else newton_on_variances(fit, 0.1 * tol, STEPS)
+        if early:
+            fit = newton_on_variances(_entered(fit, near)[0], CARELESS, FEW_STEPS, bold=i > 0)
+        else:
+            fit = settled(fit, near, tol, effort)
         z, q2 = fit.slopes()
-        gain = promises(fit, z, q2)
+        outside = np.setdiff1d(np.arange(len(fit.problem)), fit.groups, assume_unique=True)
+        promised = float(promises(fit.problem, outside, z[outside], q2[outside]).sum())
         slope = float(np.abs(0.5 * fit.gamma * (fit.problem.k * z - q2)[fit.groups]).max(initial=0.0))
-        violation = max(float(gain.sum()), slope)
+        violation = max(promised, slope)
         history.append(Step(-fit.log_evidence, violation, np.nan, len(fit.columns), time.perf_counter() - began))
         if violation <= (tol if early else 0.5 * tol) or fit.problem.work > effort:
             break
-        entered = _entered(fit, gain, z, q2)
-        if entered is None and not early and fit.log_evidence - before <= 0.01 * tol:
+        if not early and fit.log_evidence - before <= 0.01 * tol:
             break
-        fit = fit if entered is None else entered
+        near = _nearest(fit, outside, q2[outside] / (fit.problem.k * z[outside]))
     return fit, history
 
 
-def _entered(fit: GroupFit, gain: np.ndarray, z: np.ndarray, q2: np.ndarray) -> GroupFit | None:
-    """With the groups that promise most; many at once may overshoot, so variances shrink until nothing is lost."""
-    ratio = q2 / (fit.problem.k * z)
+def _nearest(fit: GroupFit, outside: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """The groups outside that gain, or are next to gain, sorted; at most a share of those in the model."""
+    share = 4 if is_large(fit.problem) else 2
+    order = np.argsort(-ratio, kind="stable")[: max(NEAREST, len(fit.groups) // share)]
+    return np.sort(outside[order[ratio[order] > NEAR]])
+
+
+def settled(fit: GroupFit, near: np.ndarray, tol: float, effort: float = np.inf) -> GroupFit:
+    """A maximum over the groups of the model and those near it, which enter and leave without a look at all others."""
+    problem = fit.problem
+    for _ in range(EXCHANGES):
+        outside = np.setdiff1d(near, fit.groups, assume_unique=True)
+        grown, promised = _entered(fit, outside)
+        fit = newton_on_variances(grown, max(0.1 * tol, 0.1 * promised), STEPS)
+        near = np.union1d(near, np.setdiff1d(grown.groups, fit.groups, assume_unique=True))
+        if promised <= 0.1 * tol or problem.work > effort:
+            break
+    return fit
+
+
+def _entered(fit: GroupFit, outside: np.ndarray) -> tuple[GroupFit, float]:
+    """With those of the groups outside that promise most, and what all promise.
+
+    Many at once may overshoot, so variances shrink until nothing is lost.
+    """
+    if not len(outside):
+        return fit, 0.0
+    problem = fit.problem
+    z, q2 = fit.slopes_of(outside)
+    ratio, gain = q2 / (problem.k * z), promises(problem, outside, z, q2)
     new = np.flatnonzero((gain > 0) & (ratio > 1 + DISTANCE))
     new = new[np.argsort(-ratio[new], kind="stable")[: max(ENTER, len(fit.groups) // 4)]]
-    if not len(new):
-        return None
-    gamma = CAUTIOUS * (ratio[new] - 1) * fit.problem.size[new] / z[new]
-    for _ in range(SHRINKS):
-        found = with_groups(fit, new, gamma)
+    gamma = CAUTIOUS * (ratio[new] - 1) * problem.size[outside[new]] / z[new]
+    for _ in range(SHRINKS if len(new) else 0):
+        found = with_groups(fit, outside[new], gamma)
         if found.log_evidence >= fit.log_evidence:
-            return found
+            return found, float(gain.sum())
         gamma = CAUTIOUS * gamma
-    return None
+    return fit, 0.0

@@ -113,17 +113,18 @@ class Probed:
 
     def __init__(self, problem: GroupedEvidence, probes: int, accuracy: float):
         self.problem, self.rng, self.probes, self.accuracy = problem, np.random.default_rng(0), probes, accuracy
-        self.root = problem.evidence.root if problem.evidence.weighted else 1.0
         self.Y = problem.evidence.root * problem.evidence.Z
         self.mean = np.zeros((len(problem.column), problem.k))
 
     def forward(self, V: np.ndarray) -> np.ndarray:
         """Phi V, times the square roots of the sample weights."""
-        return self.root * self.problem.push(V)
+        scores = self.problem.push(V)
+        return self.problem.evidence.root * scores if self.problem.evidence.weighted else scores
 
     def adjoint(self, U: np.ndarray) -> np.ndarray:
         """Phi^T U of the columns times the square roots of the sample weights."""
-        return self.problem.columns.pull(self.root * U)[self.problem.column]
+        evidence = self.problem.evidence
+        return self.problem.adjoint(evidence.root * U if evidence.weighted else U)
 
     def __call__(self, gamma: np.ndarray, noise: float) -> Moments:
         """At these variances of the groups."""

@@ -7,21 +7,18 @@ not negative for all others. Nothing here is as large as all columns by those of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
-from scipy.linalg.lapack import dpotri
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 
+from ...design.operator import OperatorDesign, blocks
 from ...objective.evidence import Evidence, Fit, cholesky
 from .sequential import addition_gain
 
-AT_ONCE = 128  # products of all columns that are formed at a time
-DETERMINED = 0.3  # a group whose weights the data determine so far is moved in the logarithm of its variance
-GONE = 1e-3  # of its variance: a group whose step leaves no more than this is dropped
-SHIFTS = 0.01, 3.0  # the first multiple of the bound's curvature that makes the Hessian positive, and its growth
-HALVINGS = 6  # of a step that raises L, before the Hessian is shifted further
-LARGEST_SHIFT = 1e4  # at which a step is that of the reweighting rule, and small
+AT_ONCE = 128  # products of all columns of a matrix that are formed at a time
 
 
 class GroupedEvidence:
@@ -36,6 +33,7 @@ class GroupedEvidence:
         self.column = present[order]
         self.names, self.begin, self.size = np.unique(label[order], return_index=True, return_counts=True)
         self.square = columns.square[self.column]
+        self._in_order = np.array_equal(self.column, np.arange(columns.d))
         self._place = np.full(columns.d, -1)  # of a column among those whose products are known
         self._known, self._G = np.empty(0, dtype=int), np.empty((0, 0))
         self.work = 0.0  # cubes of the columns of the models so far
@@ -53,16 +51,23 @@ class GroupedEvidence:
         return np.repeat(self.begin[groups] - np.cumsum(size) + size, size) + np.arange(size.sum())
 
     def gram(self, columns: np.ndarray) -> np.ndarray:
-        """Products of some columns with each other; products that were computed before are kept."""
-        new = columns[self._place[columns] < 0]
+        """Products of some columns with each other."""
+        return self.products(columns, columns)
+
+    def products(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Products of some columns with others; those that were computed before are kept."""
+        for columns in (left, right):
+            self._form(columns[self._place[columns] < 0])
+        return self._G.take(self._place[left], axis=0).take(self._place[right], axis=1)
+
+    def _form(self, new: np.ndarray) -> None:
+        """The products of columns that are not known yet."""
         if len(new):
             known = self._known
             cross = self._cross(known, new) if len(known) else np.empty((0, len(new)))
             self._G = np.block([[self._G, cross], [cross.T, self._cross(new, new)]])
             self._place[new] = np.arange(len(known), len(known) + len(new))
             self._known = np.append(known, new)
-        at = self._place[columns]
-        return self._G[np.ix_(at, at)]
 
     def _cross(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         by, to = np.argsort(left), np.argsort(right)
@@ -72,7 +77,18 @@ class GroupedEvidence:
 
     def pull(self, R: np.ndarray) -> np.ndarray:
         """All columns' products with R (n, r), which is weighted by the samples, group after group."""
-        return self.columns.pull(self.evidence.s[:, None] * R)[self.column]
+        return self.adjoint(self.evidence.s[:, None] * R if self.evidence.weighted else R)
+
+    def adjoint(self, R: np.ndarray) -> np.ndarray:
+        """All columns' products with R (n, r), group after group."""
+        G = self.columns.pull(R)
+        return G if self._in_order else G[self.column]
+
+    def parts(self, count: int) -> Iterator[slice]:
+        """Slices of so many vectors that are multiplied by all columns at a time."""
+        if isinstance(self.columns.design, OperatorDesign):
+            return blocks(count, max(self.columns.design.shape))
+        return (slice(first, min(first + AT_ONCE, count)) for first in range(0, count, AT_ONCE))
 
     def push(self, W: np.ndarray) -> np.ndarray:
         """All columns, group after group, times W."""
@@ -91,16 +107,27 @@ class GroupFit:
         self.G = problem.gram(self.columns) if G is None else G
         self.C = problem.evidence.pull_targets()[self.columns]
         self.root = np.sqrt(np.repeat(gamma, self.size))
-        H = self.G * self.root  # products of thousands of columns are large: no further copies of their size
-        H *= self.root[:, None] / noise
-        H.flat[:: len(H) + 1] += 1.0
-        self.factor = cholesky(H) if len(H) else H
+        self.factor = self._factor()
         problem.work += float(len(self.columns)) ** 3
         evidence = problem.evidence
         logdet = 2 * float(np.log(self.factor.diagonal()).sum())
         self.misfit = max(evidence.yy - float((self.mean * (2 * self.C - self.G @ self.mean)).sum()), 0.0)
         quadratic = self.misfit / noise + float((self.scaled**2).sum())
         self.log_evidence = evidence._constant(noise) - 0.5 * (problem.k * logdet + quadratic)
+
+    def _precision(self) -> np.ndarray:
+        """I + R G R / noise, in the order of LAPACK."""
+        H = self.G * self.root
+        H *= self.root[:, None] / self.noise
+        H.flat[:: len(H) + 1] += 1.0
+        return H.T  # the same numbers
+
+    def _factor(self) -> np.ndarray:
+        """Its lower factor; products of thousands of columns are large, so no copies of their size are made."""
+        if not len(self.columns):
+            return np.empty((0, 0))
+        factor, failed = dpotrf(self._precision(), lower=1, overwrite_a=1)
+        return cholesky(self._precision()) if failed else factor
 
     @cached_property
     def scaled(self) -> np.ndarray:
@@ -123,15 +150,29 @@ class GroupFit:
         """z_g and q2_g of every group, in the model or not, by as many transposed products as the model has columns."""
         problem, noise = self.problem, self.noise
         left = problem.square.copy()
-        for first in range(0, len(self.columns), AT_ONCE):
-            part = np.zeros((len(self.columns), min(AT_ONCE, len(self.columns) - first)))
-            part[np.arange(first, first + part.shape[1]), np.arange(part.shape[1])] = 1.0
-            V = self.root[:, None] * solve_triangular(self.factor, part, lower=True, trans=1) / np.sqrt(noise)
-            left -= np.square(problem.pull(problem.columns.push(self.columns, V))).sum(axis=1)
+        half = dtrtri(self.factor, lower=1)[0] / np.sqrt(noise) if len(self.columns) else self.factor
+        for part in problem.parts(len(self.columns)):
+            V = self.root[:, None] * half[part].T
+            G = problem.pull(problem.columns.push(self.columns, V))
+            left -= np.einsum("ij,ij->i", G, G)
         z = np.maximum(left, 1e-12 * problem.square) / noise
         residual = problem.evidence.Z - problem.columns.push(self.columns, self.mean)
         Q = problem.pull(residual) / noise
         return problem.totals(z), problem.totals((Q**2).sum(axis=1))
+
+    def slopes_of(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """z_g and q2_g of some groups outside the model, by products of their columns with those of the model."""
+        problem, noise = self.problem, self.noise
+        columns = problem.column[problem.places(groups)]
+        B, square = problem.products(self.columns, columns), problem.square[problem.places(groups)]
+        left, Q = square.copy(), problem.evidence.pull_targets()[columns] / noise
+        if len(self.columns):
+            Q -= B.T @ self.mean / noise
+            B *= self.root[:, None]
+            U = solve_triangular(self.factor, B, lower=True, overwrite_b=True, check_finite=False)
+            left -= np.einsum("ij,ij->j", U, U) / noise
+        z, begin = np.maximum(left, 1e-12 * square) / noise, np.cumsum(problem.size[groups]) - problem.size[groups]
+        return np.add.reduceat(z, begin), np.add.reduceat((Q**2).sum(axis=1), begin)
 
     def lean(self) -> Fit:
         """The same model as a Fit from the factor that is known, without arrays of the samples by the columns."""
@@ -168,94 +209,6 @@ def with_groups(fit: GroupFit, groups: np.ndarray, gamma: np.ndarray) -> GroupFi
     return GroupFit(fit.problem, every[order], np.append(fit.gamma, gamma)[order], fit.noise)
 
 
-def newton_on_variances(fit: GroupFit, tol: float, steps: int) -> GroupFit:
-    """Newton's method on the variances of the model's groups; no step raises L, and groups at 0 are dropped.
-
-    The variable is log gamma where the data determine the group's weights, else gamma itself, which may reach 0: a
-    group on its way out would take for ever in log gamma.
-    """
-    for _ in range(steps):
-        if not len(fit.groups):
-            break
-        slope, hessian, bound, strong = _derivatives(fit)
-        if np.abs(slope).max() < 2 * tol:
-            break
-        found, shift = None, 1e-10
-        while found is None and shift < LARGEST_SHIFT:
-            step, shift = _solved(hessian, bound, slope, shift)
-            found = _searched(fit, step, slope, strong)
-            shift = max(SHIFTS[1] ** 2 * shift, SHIFTS[0])
-        if found is None:
-            break
-        fit = found
-    return fit
-
-
-def _derivatives(fit: GroupFit) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Slope and Hessian of L in log gamma, the curvature of its convex bound, and which groups move in log gamma."""
-    k, gamma, noise = fit.problem.k, fit.gamma, fit.noise
-    K = _seen(fit)
-    Q = (fit.C - fit.G @ fit.mean) / noise
-    z = np.maximum(fit.by_group(K.diagonal()), 1e-12 * fit.size / noise)  # rounding may leave less than nothing
-    q2 = fit.by_group((Q**2).sum(axis=1))
-    slope, strong = gamma * (k * z - q2), gamma * z > DETERMINED * fit.size
-    hessian = Q @ (2 * Q.T)
-    hessian -= k * K
-    hessian *= K
-    begin = np.cumsum(fit.size) - fit.size
-    if len(begin) < len(hessian):
-        hessian = np.add.reduceat(np.add.reduceat(hessian, begin, axis=0), begin, axis=1)
-    hessian *= gamma
-    hessian *= gamma[:, None]
-    hessian.flat[:: len(gamma) + 1] += np.where(strong, slope, 0.0)
-    bound = gamma * (q2 + k * z)
-    # A variance that is all but 0 has no curvature; with none at all no multiple would make the Hessian positive.
-    return slope, hessian, np.maximum(bound, np.finfo(float).eps * bound.max(initial=0.0)), strong
-
-
-def _seen(fit: GroupFit) -> np.ndarray:
-    """Phi^T S^-1 Phi of the columns of the model, (G - U^T U / noise) / noise, formed in place."""
-    U = solve_triangular(fit.factor, fit.root[:, None] * fit.G, lower=True, overwrite_b=True, check_finite=False)
-    K = U.T @ U
-    K /= -fit.noise
-    K += fit.G
-    K /= fit.noise
-    return K
-
-
-def _solved(H: np.ndarray, bound: np.ndarray, slope: np.ndarray, shift: float) -> tuple[np.ndarray, float]:
-    """-(H + e diag(bound))^-1 slope and e, the smallest from `shift` on that makes this positive definite.
-
-    `bound` is the curvature of the convex bound that reweighting minimises: a large e is a small step of that rule.
-    """
-    while True:
-        shifted = H.copy(order="F")
-        shifted.flat[:: len(H) + 1] += shift * bound
-        try:
-            return -cho_solve(cho_factor(shifted, overwrite_a=True), slope), shift
-        except LinAlgError:
-            shift = max(SHIFTS[1] * shift, SHIFTS[0])
-
-
-def _searched(fit: GroupFit, step: np.ndarray, slope: np.ndarray, strong: np.ndarray) -> GroupFit | None:
-    """The model after a step, or half of it, and so on, until L falls; None where only rounding would fall."""
-    length = 1.0
-    fall = min(0.0, float(slope @ np.clip(step, -1, 3)))
-    for _ in range(HALVINGS):
-        moved = np.where(strong, np.exp(np.clip(length * step, -3, 3)), np.clip(1 + length * step, 0, 20))
-        kept = strong | (moved > GONE)
-        G = fit.G if kept.all() else None
-        found = GroupFit(fit.problem, fit.groups[kept], (fit.gamma * moved)[kept], fit.noise, G)
-        rounding = 1e-13 * abs(fit.log_evidence)
-        if found.log_evidence >= fit.log_evidence - 0.5 * 1e-4 * length * fall - rounding:
-            return found
-        length /= 2
-    return None
-
-
-def promises(fit: GroupFit, z: np.ndarray, q2: np.ndarray) -> np.ndarray:
-    """The gain of each group outside, alone, in nats: exact for one column, else as if all its columns were alike."""
-    problem = fit.problem
-    gain = addition_gain(z, q2 / problem.k, problem.k) * problem.size
-    gain[fit.groups] = 0.0
-    return gain
+def promises(problem: GroupedEvidence, groups: np.ndarray, z: np.ndarray, q2: np.ndarray) -> np.ndarray:
+    """The gain of each of some groups, alone, in nats: exact for one column, else as if all its columns were alike."""
+    return addition_gain(z, q2 / problem.k, problem.k) * problem.size[groups]
