@@ -63,14 +63,15 @@ def here(tmp_path, monkeypatch):
         yield tmp_path
 
 
-def write_table(rows):
-    """Numbers with gaps, a category, and three classes."""
+def write_table(rows, plain=False):
+    """Numbers with gaps, a category (not where all is to be plain), and three classes."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(rows, 8)), columns=list("abcdefgh"))
     frame["colour"] = rng.choice(["red", "green", "blue"], len(frame))
     score = frame["a"] - frame["b"] + (frame["colour"] == "red") + rng.logistic(size=len(frame))
     frame["y"] = np.where(score > 1, "high", np.where(score < -1, "low", "middle"))
     frame.loc[::50, "c"] = np.nan
+    frame = frame.drop(columns="colour") if plain else frame
     frame.to_parquet("table.parquet", index=False, row_group_size=2000)
 
 
@@ -208,6 +209,34 @@ def test_an_interrupted_fit_that_cannot_be_continued_leaves_nothing(phase):
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
     assert err.strip() == "error: Interrupted; no file was changed."
+    assert not left(family)
+    assert nothing_half_written()
+    assert not list(Path().glob("my.model*"))
+
+
+# -- a file that changes, or ends early, while workers read it
+
+CHANGES = {
+    "written to": (lambda path: path.write_bytes(path.read_bytes() + b"more"), "changed while it was read"),
+    "cut short": (lambda path: os.truncate(path, path.stat().st_size // 2), "changed while it was read"),
+    "removed": (lambda path: path.unlink(), "was removed while it was read"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_file_that_changes_under_the_workers_ends_the_fit_with_a_sentence(change, plain):
+    write_table(60_000, plain)
+    process = begin(f"{FIT} {SMLR}")
+    wait_for(process, "PASS evaluate 2")
+    family = psutil.Process(process.pid).children(recursive=True)
+    act, said = CHANGES[change]
+    act(Path("table.parquet"))
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 1, err
+    assert len(err.strip().splitlines()) == 1
+    assert f"table.parquet {said}" in err
     assert not left(family)
     assert nothing_half_written()
     assert not list(Path().glob("my.model*"))

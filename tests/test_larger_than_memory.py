@@ -23,7 +23,7 @@ from rich.console import Console
 from smaller import progress
 from smaller.cli import memory, reading_rows, run, terminal
 from smaller.cli.memory import shares, size_of
-from smaller.data.tables import frames, medians
+from smaller.data.tables import blocks, frames, medians
 from smaller.data.tables.source import source_of
 from smaller.persist import load_with_notes
 from smaller.report import paths
@@ -152,6 +152,26 @@ def test_labels_are_those_of_memory(labels, capsys, in_blocks):
     assert a.classes_.dtype.kind == b.classes_.dtype.kind
 
 
+@pytest.mark.parametrize("target", ["text", "whole numbers", "categories of Arrow"])
+def test_numbers_alone_take_the_short_way(target, capsys, in_blocks, monkeypatch):
+    """Columns of numbers go from the file to the inputs without a frame between: whole ones, gaps and float32 too."""
+    frame = flowers(900).drop(columns=["colour", "visit"])
+    frame["count"] = np.arange(900) % 7
+    frame["level"] = pd.array(np.arange(900) % 5, dtype="Int16")
+    frame.loc[::90, "level"] = pd.NA
+    frame["size"] = frame["size"].astype(np.float32)
+    if target == "whole numbers":
+        frame["y"] = (frame["y"] == "high").astype(int)
+    elif target == "categories of Arrow":
+        frame["y"] = frame["y"].astype("category")
+    frame.to_parquet("table.parquet", index=False, row_group_size=90)
+    command("fit table.parquet --impute --model smlr --lam 5 -o memory.model", capsys)
+    in_blocks(block=10_000)
+    monkeypatch.setattr(blocks, "fill_rows", None)  # the long way
+    command("fit table.parquet --impute --model smlr --lam 5 --memory 2GB -o blocks.model", capsys)
+    same("memory.model", "blocks.model", "table.parquet")
+
+
 @pytest.mark.parametrize("options", ["", "--model rmlr --lam 5", "--class-weight balanced", "--basis quadratic"])
 def test_models_and_options_in_blocks(options, capsys, in_blocks):
     flowers(1500).drop(columns="visit").to_parquet("table.parquet", index=False, row_group_size=300)
@@ -235,7 +255,7 @@ def test_medians_of_blocks_are_exact(monkeypatch):
 
 REFUSED = {
     "numbers to predict": ("--target size", "whose models need the table in memory"),
-    "a kernel": ("--basis rbf --no-standardize", "takes all rows in one place"),
+    "a kernel": ("--basis rbf --no-standardize", "needs all rows in one place"),
     "another model": ("--model rvm", "RVMClassifier needs the table in memory"),
     "draws": ("--posterior --model smlr --lam 3", "--posterior needs the table in memory"),
     "gaps": ("", "'dose' 32. Fit with --impute"),
@@ -311,6 +331,7 @@ CHANGES = {
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("portions", [2, 12])
 def test_a_file_that_changes_while_it_is_read_is_refused(change, ending, portions, capsys, in_blocks, monkeypatch):
+    """Under workers, and on the short way: tests/test_interrupted_commands.py."""
     frame, file = flowers(600), f"table.{ending}"
     monkeypatch.setattr(frames, "PORTION", 60)
     monkeypatch.setattr(frames, "WIDE_PORTION", 60)

@@ -52,6 +52,12 @@ def read_rows(
 
 
 def _in_blocks(source: Source, found: Learned, asked: FitOptions, stack: ExitStack) -> RowsInBlocks:
+    if asked.basis not in ("linear", "quadratic"):
+        raise ValueError(
+            f"--basis {asked.basis} needs all rows in one place, and the inputs take {sized(found.bytes)}, {TIMES} "
+            "times that while they are fitted: leave --basis out, give more with --memory, or a random part of the "
+            "rows."
+        )
     limit, inputs = int(asked.limit.limit or 0), len(found.columns.inputs)
     together = len(found.columns.names) + 1
     portion = 8 * rows_of_portion(together) * together

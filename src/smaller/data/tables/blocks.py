@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import lru_cache, reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,6 +35,13 @@ class Preparation(NamedTuple):
     drop: bool  # rows without a target
     na: list[str]
     kind: str = ""  # of the labels: "i" for whole numbers, "f" for other numbers, "U" for text
+
+    @property
+    def plain(self) -> bool:
+        """Whether values are taken as they are in the file."""
+        known = self.columns
+        special = (known.categories, known.dates, known.commas, known.missing, known.thousands, self.na, self.drop)
+        return not any(special)
 
 
 def parts_in_place(source: Source, most_rows: int) -> list[TablePart] | None:
@@ -109,27 +116,60 @@ def _frames(part: TablePart, how: Preparation, names: list[str]) -> Iterator:
             yield with_text(frame, how.columns.as_text, how.na)
 
 
-def _portions(part: TablePart, how: Preparation, names: list[str]) -> Iterator:
-    """The same, refused with a sentence where the file is not what it was."""
+def _batches(part: TablePart, names: list[str]) -> Iterator:
+    """The rows of a part as Arrow has them, all at once."""
+    refuse_changed(part.path, part.state)
+    with parquet_file(part.path, _metadata(part.path, part.state)) as file:
+        yield file.read_row_groups(list(part.groups), columns=names, use_threads=False).select(names)
+
+
+@lru_cache(maxsize=8)
+def _metadata(path: Path, state: State) -> Any:
+    """What the end of a file says of its columns; each block would read it anew, in every pass."""
+    with parquet_file(path) as file:
+        return file.metadata
+
+
+def _watched(part: TablePart, frames: Iterator) -> Iterator:
+    """Rows of a part, refused with a sentence where the file is not what it was."""
     import pyarrow as pa
 
     try:
-        yield from watched(part.path, part.state, _frames(part, how, names))
+        yield from watched(part.path, part.state, frames)
     except pa.ArrowException as error:
         refuse_changed(part.path, part.state)
         raise ValueError(f"{part.path} cannot be read: {error}.") from None
+
+
+def _portions(part: TablePart, how: Preparation, names: list[str]) -> Iterator:
+    """The rows of a part as frames."""
+    return _watched(part, _frames(part, how, names))
 
 
 def inputs_of(part: TablePart, how: Preparation) -> tuple[np.ndarray, Counter[str]]:
     """The inputs of a part, missing values NaN, and how many texts are new to the model."""
     # By columns (Fortran order), as they come from the file.
     X, unseen, start = np.empty((part.rows, len(how.columns.inputs)), order="F"), Counter[str](), 0
+    if how.plain and _fill_numbers(X, part, how.columns.names):
+        return X, unseen
     names = [*how.columns.names, *([how.target] if how.drop else [])]
     for frame in _portions(part, how, names):
         frame, _ = with_target(frame, how.columns, how.target if how.drop else None, how.drop)
         fill_rows(X[start : start + len(frame)], frame, how.columns, unseen)
         start += len(frame)
     return X[:start], unseen
+
+
+def _fill_numbers(X: np.ndarray, part: TablePart, names: list[str]) -> bool:
+    """Write columns of numbers into X without a frame between; whether the part has nothing else."""
+    import pyarrow as pa
+
+    for table in _watched(part, _batches(part, names)):
+        if not all(pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in table.schema.types):
+            return False
+        for j, name in enumerate(names):
+            X[:, j] = table[name].to_numpy()
+    return True
 
 
 def load_inputs(part: TablePart, how: Preparation) -> np.ndarray:
@@ -146,7 +186,25 @@ def _targets(part: TablePart, how: Preparation) -> Iterator[Any]:
 
 def load_labels(part: TablePart, how: Preparation, classes: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """The labels of a part; `classes` makes classes of them."""
+    coded = _coded_texts(part, how) if how.kind == "U" and how.plain else None
+    if coded is not None:
+        texts, codes = coded
+        return classes(texts)[codes]
     return classes(np.concatenate([_of_kind(values, how.kind) for values in _targets(part, how)]))
+
+
+def _coded_texts(part: TablePart, how: Preparation) -> tuple[np.ndarray, np.ndarray] | None:
+    """The different texts of the target, and the position of each row's among them; None where there are others."""
+    import pyarrow as pa
+
+    for table in _watched(part, _batches(part, [how.target])):
+        column = table[how.target]
+        if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) or column.null_count:
+            return None
+        coded = column.combine_chunks().dictionary_encode()
+        coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+        return coded.dictionary.to_numpy(zero_copy_only=False).astype(str), coded.indices.to_numpy()
+    return None
 
 
 def _of_kind(values: Any, kind: str) -> np.ndarray:

@@ -32,7 +32,8 @@ class Spans:
         for name, dtype in frame.dtypes.items():
             if name in self.others:
                 continue
-            if getattr(dtype, "kind", "O") not in "iu" or not len(frame):
+            gaps = not isinstance(dtype, np.dtype) and frame[name].isna().any()  # whole numbers of pandas may have them
+            if getattr(dtype, "kind", "O") not in "iu" or gaps or not len(frame):
                 self.others.add(name)
                 self.found.pop(name, None)
                 continue

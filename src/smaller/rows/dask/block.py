@@ -21,6 +21,7 @@ class Task(NamedTuple):
     offset_columns: Any = None  # function: offset -> columns of the objective
     share: np.ndarray | None = None  # fraction of the rows of each class to draw, (m,)
     center: Any = None  # subtracted from the columns, (d,)
+    far: bool = True  # whether some column lies so far from 0 that products must be those of centred columns
     W: Any = None  # weights (d, k) and, below, intercepts of centred columns (k,)
     b: Any = None
     thin: int = 1  # the Hessian uses every thin-th row

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import xlog1py
 
 from ...design import as_design
 from ...likelihoods import Multinomial
 from ...objective.curvature import centring, hessian
 from .block import Block, Task
 from .block_moments import add
+
+CERTAIN = 1.0 - 2.0**-53  # the largest probability below 1
 
 # Points between the labels (0) and the fitted probabilities (1) at which the entropy of the dual point is summed. The
 # entropy is concave, so that linear interpolation between these points is a lower bound.
@@ -50,12 +51,11 @@ def join(found: list[Sums]) -> Sums:
 def _evaluate(block: Block, part: slice, task: Task) -> Sums:
     Z, s, codes, k = block.columns(part), block.s[part], block.codes[part], task.k
     W, b, center = task.W, task.b, task.center
-    dense = not sparse.issparse(Z)
-    if dense:
+    # Subtracting the means from all values takes longer than all else; where they are small they count in the sums.
+    centred = task.far and not sparse.issparse(Z)
+    if centred:
         Z = Z - center
-        F = np.asfortranarray(Z @ W + b)
-    else:
-        F = np.asfortranarray(Z @ W + (b - center @ W))
+    F = np.asfortranarray(Z @ W + (b if centred else b - center @ W))
     if block.offset is not None:
         F += block.offset[part]
     labelled = np.arange(k) if len(task.classes) > 2 else np.array([1])
@@ -67,7 +67,7 @@ def _evaluate(block: Block, part: slice, task: Task) -> Sums:
     entropies, own, other = _entropies(F, P, Y, s, task.reference)
     C = -(P.T * s) @ P
     C.flat[:: k + 1] += s @ P
-    if not dense:
+    if not centred:
         gradient -= np.outer(center, tilt)
     offsets = np.zeros((len(task.classes) + 1, k))
     if block.offset is not None:
@@ -78,7 +78,8 @@ def _evaluate(block: Block, part: slice, task: Task) -> Sums:
     H = None
     if task.active is not None:
         some = slice(None, None, task.thin)
-        H = _hessian(Z[some], P[some], task.thin * s[some], task)
+        few = Z[some] if centred or sparse.issparse(Z) else Z[some] - center
+        H = _hessian(few, P[some], task.thin * s[some], task)
     counted = s > 0
     least, doubt = own[counted].min(initial=1.0), other[counted].min(initial=1.0)
     return Sums(loss, gradient, tilt, C, entropies, offsets, H, float(least), float(doubt))
@@ -101,8 +102,8 @@ def _entropies(F, P, Y, s, reference: bool) -> tuple[np.ndarray, np.ndarray, np.
     found = np.zeros(len(SHRINKAGES))
     for i, rho in enumerate(SHRINKAGES):
         if rho > 0:
-            left = rho * other
-            found[i] = s @ (rho * others - xlog1py(1 - left, -left)) - rho * np.log(rho) * (s @ other)
+            left = np.minimum(rho * other, CERTAIN)
+            found[i] = s @ (rho * others - (1 - left) * np.log1p(-left)) - rho * np.log(rho) * (s @ other)
     return found, own, other
 
 

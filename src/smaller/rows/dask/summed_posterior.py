@@ -20,6 +20,7 @@ from .drawn import DrawnRows
 from .passes import Passes
 from .together import SomeRows
 
+FAR = 100.0  # standard deviations of a column's mean from 0: two of sixteen digits are lost
 ROWS_PER_UNKNOWN = 200  # rows in the Hessian of Newton steps for each unknown weight
 
 
@@ -46,6 +47,11 @@ class Blocks(Design):
         second = self.found.spread + (0.0 if self.intercept else self.found.total * self.found.mean**2)
         unit = np.sqrt(second / self.found.total)
         return np.where(unit > 1e-14 * np.abs(self.found.mean), unit, 1.0)
+
+    @cached_property
+    def far(self) -> bool:
+        """Whether products of the columns as they are would lose more digits than they can spare."""
+        return bool((np.abs(self.center) > FAR * self.unit).any())
 
 
 class SummedPoint(NamedTuple):
@@ -158,7 +164,8 @@ class SummedPosterior(Posterior):
         b = W[d] if self.design.intercept else np.zeros(self.k)
         unknowns = 0 if active is None else int(np.count_nonzero(active))
         thin = 1 if exact else max(1, self.design.n // (ROWS_PER_UNKNOWN * max(1, unknowns)))
-        task = self.task._replace(W=W[:d], b=b, active=active, center=self.design.center, thin=thin)
+        about = {"center": self.design.center, "far": self.design.far}
+        task = self.task._replace(W=W[:d], b=b, active=active, thin=thin, **about)
         point = self._point(W, self.design.passes.total(evaluate, join, task), active)
         self.reached[:] = [self, point]
         return point
