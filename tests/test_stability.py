@@ -191,6 +191,8 @@ def test_copies_up_to_sign_scale_and_shift_are_one_feature(store):
     chosen, unit = distinct_columns(store(X), True, np.zeros(11, int))
     assert_array_equal(chosen, [0, 2, 3, 4, 5, 6])  # of column 1 and its copies, column 6 is the largest
     assert_array_equal(unit, [0, 5, 1, 2, 3, 4, 5, 1, -1, -1, 5])
+    constant = np.column_stack([rng.random(600), np.full(600, 7.1)])  # whose mean is rounded
+    assert distinct_columns(store(constant), True, np.zeros(2, int))[1].tolist() == [0, -1]
     chosen, unit = distinct_columns(store(X), False, np.zeros(11, int))
     assert unit[7] != unit[2]  # without an intercept a shift is information
     assert unit[8] >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,15 @@ class Rows(NamedTuple):
         return [members for members in sets if len(members) > 1 and self.unit[members[0]] >= 0]
 
 
+class Features(NamedTuple):
+    """The columns kept, and the features that they are: fields of `Rows`."""
+
+    candidates: np.ndarray
+    chosen: np.ndarray
+    unit: np.ndarray
+    labels: np.ndarray | None = None
+
+
 def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
     """Check everything, leave out rows of weight 0, and bring the columns down to those that differ."""
     usual = {
@@ -58,13 +68,13 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
     if is_lazy(X):
         raise ValueError(
             f"{type(selector).__name__} takes rows in memory, and X is a Dask collection; give a sample of its rows, "
-            "or X.compute() and y.compute() where all of them fit."
+            "or X.compute() and y.compute() where all of them fit, or take StabilitySelection."
         )
     X, y = validate_data(selector, X, y, **{**usual, **checks})
-    estimator = _estimator_for(selector, y)
+    estimator = checked_estimator(selector, y)
     y = column_or_1d(y) if is_classifier(estimator) else column_or_1d(y).astype(np.float64)
     extra, given = _row_data(fit_params, X), (X, row_marks(X))
-    groups = None if groups is None else _checked_groups(groups)
+    groups = None if groups is None else checked_groups(groups)
     check_consistent_length(y, groups)
     if "sample_weight" in extra and not extra["sample_weight"].all():
         kept = np.flatnonzero(extra["sample_weight"])
@@ -72,10 +82,10 @@ def checked_rows(selector, X, y, groups, fit_params: dict, **checks) -> Rows:
         extra = {name: values[kept] for name, values in extra.items()}
     if is_classifier(estimator) and (y == y[0]).all():
         raise ValueError(f"y must have at least two classes; got one class only: {y[0]}.")
-    labels = getattr(estimator, "groups", None)
-    if labels is not None and not isinstance(labels, str):
-        return _grouped(X, y, extra, groups, estimator, given, np.asarray(labels))
-    return _reduced(X, y, extra, groups, estimator, given)
+    centred = getattr(estimator, "fit_intercept", True)
+    columns = checked_columns(estimator, X.shape[1], lambda kinds: distinct_columns(X, centred, kinds))
+    X = X if len(columns.chosen) == X.shape[1] else X[:, columns.chosen]
+    return Rows(X, y, extra, groups, estimator, *columns[:3], *given, columns.labels)
 
 
 def refuse_other_columns(model, X) -> None:
@@ -87,7 +97,7 @@ def refuse_other_columns(model, X) -> None:
         )
 
 
-def _checked_groups(groups) -> np.ndarray:
+def checked_groups(groups) -> np.ndarray:
     """The labels of the samples' groups, none of them missing."""
     groups = column_or_1d(groups)
     missing = np.array([label is None or label != label for label in groups.tolist()], dtype=bool)
@@ -99,7 +109,7 @@ def _checked_groups(groups) -> np.ndarray:
     return groups
 
 
-def _estimator_for(selector, y: np.ndarray):
+def checked_estimator(selector, y: np.ndarray):
     """The estimator, or the usual one for such targets."""
     if selector.estimator is None:
         return LaplaceRegressor() if type_of_target(y) == "continuous" else SMLR(standardize=True)
@@ -134,19 +144,25 @@ def _row_data(fit_params: dict, X) -> dict[str, np.ndarray]:
     return given
 
 
-def _grouped(X, y, extra, groups, estimator, given, labels: np.ndarray) -> Rows:
+def checked_columns(estimator, d: int, distinct: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Features:
+    """The features among d columns; `distinct` is :func:`distinct_columns` as a function of the kinds of columns."""
+    labels = getattr(estimator, "groups", None)
+    if labels is not None and not isinstance(labels, str):
+        return _grouped(estimator, d, np.asarray(labels))
+    return _reduced(estimator, d, distinct)
+
+
+def _grouped(estimator, d: int, labels: np.ndarray) -> Features:
     """Groups of columns as features: all columns stay, and those of a group enter together."""
-    if labels.shape != (X.shape[1],):
-        raise ValueError(f"groups of the estimator has shape {labels.shape}, but X has {X.shape[1]} columns.")
+    if labels.shape != (d,):
+        raise ValueError(f"groups of the estimator has shape {labels.shape}, but X has {d} columns.")
     if getattr(estimator, "penalty_factor", None) is not None:
         raise ValueError("Groups as features take no penalty_factor; give the estimator group_factor instead.")
     known, unit = np.unique(labels, return_inverse=True)
-    candidates = np.ones(len(known), dtype=bool)
-    everything = np.arange(X.shape[1])
-    return Rows(X, y, extra, groups, estimator, candidates, everything, unit.ravel(), given[0], given[1], known)
+    return Features(np.ones(len(known), dtype=bool), np.arange(d), unit.ravel(), known)
 
 
-def _reduced(X, y, extra, groups, estimator, given) -> Rows:
+def _reduced(estimator, d: int, distinct: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]) -> Features:
     """One column for each set of copies; penalty factors go with their columns."""
     if not isinstance(getattr(estimator, "groups", None), str | None):
         raise ValueError(
@@ -155,14 +171,13 @@ def _reduced(X, y, extra, groups, estimator, given) -> Rows:
         )
     factor = getattr(estimator, "penalty_factor", None)
     factor = None if factor is None else np.atleast_2d(np.asarray(factor, dtype=np.float64))
-    if factor is not None and factor.shape[1] != X.shape[1]:
-        raise ValueError(f"penalty_factor has {factor.shape[1]} column(s), but X has {X.shape[1]}; give one for each.")
-    kinds = np.zeros(X.shape[1], int) if factor is None else np.unique(factor, axis=1, return_inverse=True)[1].ravel()
-    chosen, unit = distinct_columns(X, getattr(estimator, "fit_intercept", True), kinds)
+    if factor is not None and factor.shape[1] != d:
+        raise ValueError(f"penalty_factor has {factor.shape[1]} column(s), but X has {d}; give one for each.")
+    kinds = np.zeros(d, int) if factor is None else np.unique(factor, axis=1, return_inverse=True)[1].ravel()
+    chosen, unit = distinct(kinds)
     candidates = np.ones(len(chosen), dtype=bool)
     if factor is not None:
         factor = factor[:, chosen]
         candidates = (np.isfinite(factor) & (factor > 0)).any(axis=0)
         estimator.set_params(penalty_factor=factor[0] if len(factor) == 1 else factor)
-    X = X if len(chosen) == X.shape[1] else X[:, chosen]
-    return Rows(X, y, extra, groups, estimator, candidates, chosen, unit, given[0], given[1])
+    return Features(candidates, chosen, unit)

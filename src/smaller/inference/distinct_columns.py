@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import sparse
 
@@ -18,13 +20,24 @@ def distinct_columns(X, centred: bool, kinds: np.ndarray) -> tuple[np.ndarray, n
     """
     X = X.tocsc() if sparse.issparse(X) else X
     mean, size, mark = _summaries(X, centred)
+    return merged_columns(mark, size, kinds, lambda run: _copies(X, run, mean, size))
+
+
+def merged_columns(
+    mark: np.ndarray, size: np.ndarray, kinds: np.ndarray, copies: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `distinct_columns`, from a number for each column that copies share, NaN of constant ones, and its scale.
+
+    `copies` is a function of the positions of columns with the same number: a mask of those that are copies of the
+    first.
+    """
     order = np.lexsort((mark, kinds))
     order = order[np.isfinite(mark[order])]
     near = (np.diff(mark[order]) <= 1e-9 * np.abs(mark[order][1:]) + 1e-12) & (np.diff(kinds[order]) == 0)
-    unit = np.full(X.shape[1], -1)
+    unit = np.full(len(mark), -1)
     for run in np.split(order, np.flatnonzero(~near) + 1):
         while len(run):
-            same = np.ones(1, dtype=bool) if len(run) == 1 else _copies(X, run, mean, size)
+            same = np.ones(1, dtype=bool) if len(run) == 1 else copies(run)
             unit[run[same]] = run[same][0]
             run = run[~same]
     return _representatives(unit, size)
@@ -70,7 +83,7 @@ def _summary(columns, centred: bool, direction: np.ndarray) -> tuple[np.ndarray,
         pull = direction @ (columns - mean)
         largest = np.abs(columns).max(axis=0)
     size = np.sqrt(squares)
-    varies = size > CONSTANT * largest
+    varies = size > CONSTANT * np.sqrt(n) * largest
     return mean, size, np.where(varies, np.abs(pull) / np.where(varies, size, 1.0), np.nan)
 
 

@@ -12,7 +12,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.parallel import Parallel
 from sklearn.utils.validation import check_is_fitted
 
+from ..models.predicting import note_inputs
 from ..progress import tell
+from ..rows.dask.collections import columns_of_collection, is_lazy
 
 
 class FeatureSelector(SelectorMixin, BaseEstimator):
@@ -31,6 +33,14 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "support_")
+
+    def transform(self, X):
+        """The features that were selected; a Dask collection stays one."""
+        if not is_lazy(X):
+            return super().transform(X)
+        check_is_fitted(self)
+        note_inputs(self, X, reset=False)
+        return columns_of_collection(X, self.support_)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -76,15 +76,24 @@ def is_unrelated(estimator, sample: Sample) -> bool:
 def follower(estimator, sample: Sample) -> Callable[..., Path]:
     """A function of strengths that follows the path of the model on the sample."""
     X, y, extra = sample
-    known = estimator.get_params(deep=False)
-    shared = {name: known[name] for name in PATH_PARAMETERS if name in known}
     if isinstance(estimator, CLASS_PATHS):
-        model = SMLR(**{**shared, "l2": ridge_of(estimator)})
+        model = path_model(estimator)
         problem = problem_of(model, X, y, **extra)  # posed once for all parts of the path
         return lambda lams, eps=None: followed(problem, model, lams, eps)
+    shared = _path_parameters(estimator)
     # Features enter in the same order at every noise; a given noise cannot collapse where the columns fit y exactly.
     shared["noise"] = float(np.var(y)) or 1.0
     return lambda lams, **options: laplace_path(X, y, lams, **options, **extra, **shared)
+
+
+def path_model(estimator) -> SMLR:
+    """The model whose path a classifier's features enter."""
+    return SMLR(**{**_path_parameters(estimator), "l2": ridge_of(estimator)})
+
+
+def _path_parameters(estimator) -> dict[str, Any]:
+    known = estimator.get_params(deep=False)
+    return {name: known[name] for name in PATH_PARAMETERS if name in known}
 
 
 def first_to_enter(

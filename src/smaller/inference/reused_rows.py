@@ -16,10 +16,14 @@ CHANCE = 3.0  # standard errors above the share that repeated values explain
 _KEPT: WeakKeyDictionary[Any, np.ndarray] = WeakKeyDictionary()  # of the selectors fitted in this process
 
 
+def mark_direction(d: int) -> np.ndarray:
+    """What rows of d columns are multiplied with for their marks."""
+    return np.random.default_rng(0).standard_normal(d)
+
+
 def row_marks(X) -> np.ndarray:
     """A number for each row that rows with other values do not share, (n,)."""
-    direction = np.random.default_rng(0).standard_normal(X.shape[1])
-    return np.asarray(X @ direction, dtype=np.float64).ravel()
+    return np.asarray(X @ mark_direction(X.shape[1]), dtype=np.float64).ravel()
 
 
 def share_seen(marks: np.ndarray, new: np.ndarray) -> float:

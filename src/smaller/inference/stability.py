@@ -16,11 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, warn
 from ..models.base import unchanged_on_failure
+from ..rows.dask.collections import is_lazy
 from .checks import Rows, checked_rows
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .feature_selector import FeatureSelector, in_parallel
 from .first_features import first_features
 from .half_samples import complementary_pairs
+from .halves_in_passes import checked_collection, entries_in_passes
 from .reused_rows import remember_kept
 from .sentences import NOTHING, list_of
 
@@ -64,7 +66,8 @@ class StabilitySelection(FeatureSelector):
     random_state : int, RandomState instance or None, default=None
         Draws the halves; the result does not depend on `n_jobs`.
     n_jobs : int, default=None
-        Halves at a time.
+        Halves at a time. With Dask input, where `SMLR`, `SMLRCV` and `SBMLR` are the estimators, the halves share their
+        passes over the data, whatever it is.
 
     Attributes
     ----------
@@ -92,6 +95,8 @@ class StabilitySelection(FeatureSelector):
         size of its weight relative to the largest; 0 where the half did not select it.
     estimator_ : estimator
         The one whose features were selected.
+    n_passes_ : int
+        With Dask input, how often the rows of X were read.
     row_marks_ : ndarray of shape (n_samples,)
         A number for each sample, by which :func:`debiased` and :func:`smaller.report` recognise samples that assess
         what they selected.
@@ -136,7 +141,7 @@ class StabilitySelection(FeatureSelector):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Dask collection of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
             Labels of two or more classes, each of at least 4 samples, or numbers.
         groups : array-like of shape (n_samples,), optional
@@ -154,7 +159,8 @@ class StabilitySelection(FeatureSelector):
 
     def _fit(self, X, y, groups, fit_params):
         self._validate_params()
-        rows = checked_rows(self, X, y, groups, fit_params)
+        check = checked_collection if is_lazy(X) else checked_rows
+        rows = check(self, X, y, groups, fit_params)
         self.row_marks_ = rows.marks
         p = int(rows.candidates.sum())
         q, tau = self._numbers(p, len(rows.y))
@@ -197,6 +203,10 @@ class StabilitySelection(FeatureSelector):
 
     def _select(self, rows: Rows, halves: list[np.ndarray], q: int) -> sparse.csr_array:
         """The strengths at which the columns kept entered on each half."""
+        self.__dict__.pop("n_passes_", None)  # of an earlier fit
+        if is_lazy(rows.given):
+            entries, self.n_passes_ = entries_in_passes(rows, halves, q)
+            return entries
         work = (delayed(_on_half)(rows, half, q) for half in halves)
         told = f"stability selection: {{done}} of {len(halves)} half-samples done"
         found = in_parallel(work, self.n_jobs, told, EmptyModelWarning)  # a half may well select nothing
@@ -222,7 +232,8 @@ class StabilitySelection(FeatureSelector):
                 "show some.",
                 EmptyModelWarning,
             )
-        remember_kept(self, rows.given)
+        if not is_lazy(rows.given):
+            remember_kept(self, rows.given)
         return self
 
     # -- the result

@@ -51,10 +51,11 @@ def measured_sample(
     score_columns: Callable[[int], int],
     intercept: bool,
     kept: np.ndarray | None = None,
+    fits: int = 1,
 ) -> DaskSample:
     """The sample of the rows that `passes` goes over, whose labels are known; one pass measures the columns.
 
-    `basis` is not fitted yet.
+    `basis` is not fitted yet. `fits` is the number of samples that are measured at the same time.
     `kept` is a mask of the columns of an offset, where these rows have not all the classes that it is for.
     """
     if not len(found.classes):
@@ -66,7 +67,7 @@ def measured_sample(
     task = Task(basis, classes, factor, k, partial(_offset_columns, kept=kept, m=m, k=k))
     _fit(basis, given.X, passes, task)
     wide = 1 if isinstance(basis, Linear | Polynomial) and sparse.issparse(_empty(given.X)) else basis.n_columns_
-    share = share_of_rows(found, wide)
+    share = share_of_rows(found, wide, fits)
     moments: Moments = passes.total(find_moments, join_moments, task._replace(share=share))
     design = Blocks(passes, moments, found.rows, intercept)
     known = np.array([moments.total]), None if given.offset is None else np.zeros(0), basis, classes, given

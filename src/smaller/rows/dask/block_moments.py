@@ -103,18 +103,17 @@ def find_moments(X, y, weight, offset, task: Task) -> Moments:
     by_class = np.zeros((d, m))
     if not total:
         return Moments(0.0, np.zeros(d), np.zeros(d), np.zeros(d), by_class, [], [len(s)])
-    mean, spread, mass = np.zeros((3, d))
+    spread, mass = np.zeros((2, d))
     for part in block.parts():
         Z, w = block.columns(part), s[part]
         if not all_finite(Z):  # X itself was checked
             name = type(task.basis).__name__
             raise ValueError(f"The {name} basis returned NaN or infinity for X; scale X, or change its parameters.")
-        mean += Z.T @ w
         mass += abs(Z).T @ w
         own = np.zeros((len(w), m))
         own[np.arange(len(w)), block.codes[part]] = w
         by_class += Z.T @ own
-    mean /= total
+    mean = by_class.sum(axis=1) / total
     for part in block.parts():
         Z, w = block.columns(part), s[part]
         if sparse.issparse(Z):
@@ -123,21 +122,28 @@ def find_moments(X, y, weight, offset, task: Task) -> Moments:
             away = (Z.data - mean[Z.indices]) ** 2 * np.repeat(w, np.diff(Z.indptr))
             spread += np.bincount(Z.indices, weights=away, minlength=d) + unstored * mean**2
         else:
-            spread += np.square(Z - mean).T @ w
+            C = Z - mean
+            spread += np.square(C, out=C).T @ w
     return Moments(total, mean, spread, mass, by_class, _draw(block, task), [len(s)])
 
 
 def _draw(block: Block, task: Task) -> list[Draw]:
-    """The rows of a block that go to the client: at random, but reproducibly: the seed comes from the block."""
+    """The rows of a block that go to the client: at random, but reproducibly."""
     if task.share is None:
         return []
-    seed = zlib.crc32(np.ascontiguousarray(block.codes).tobytes() + np.float64(block.X.sum()).tobytes())
-    lot = np.random.default_rng(seed).random(len(block.s))
+    lot = random_numbers(block).random(len(block.s))
     rows = np.flatnonzero((lot < task.share[block.codes]) & (block.s > 0))
     codes = block.codes[rows]
     offset = None if block.offset is None else block.offset[rows]
     Z = block.basis.transform(block.X[rows])
     return [Draw(Z, codes, block.s[rows] / task.share[codes], offset)] if len(rows) else []
+
+
+def random_numbers(block: Block) -> np.random.Generator:
+    """Random numbers that are the same whenever the block is."""
+    return np.random.default_rng(
+        zlib.crc32(np.ascontiguousarray(block.codes).tobytes() + np.float64(block.X.sum()).tobytes())
+    )
 
 
 def join_moments(found: list[Moments]) -> Moments:

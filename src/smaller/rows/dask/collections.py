@@ -18,6 +18,11 @@ def is_frame(X: Any) -> bool:
     return is_lazy(X) and hasattr(X, "map_partitions")
 
 
+def columns_of_collection(X: Any, columns: np.ndarray) -> Any:
+    """Some columns of a Dask collection."""
+    return X.iloc[:, columns] if is_frame(X) else X[:, columns]
+
+
 def row_blocks(X: Any, y: Any, weight: Any, offset: Any) -> list[tuple[Any, ...]]:
     """Delayed blocks of rows of X, y, weight and offset, with the same rows in each; None stays None."""
     _check_matrix(X)

@@ -11,13 +11,18 @@ from ...design import as_design
 from ...likelihoods import Multinomial, one_hot
 from .block_moments import Draw, Labels
 
-DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # drawn at most
+DRAWN_ROWS, DRAWN_BYTES = 20_000, 2**25  # drawn at most, for each fit
+FITS = 8  # that may have so many; where there are more they share what these would have
 LEAST_PER_CLASS = 20
 
 
-def share_of_rows(found: Labels, columns: int) -> np.ndarray | None:
-    """The share of the rows of each class that is drawn for a first guess: equally many rows of each class."""
-    rows = min(DRAWN_ROWS, DRAWN_BYTES // (8 * max(1, columns)), found.rows // 4)
+def share_of_rows(found: Labels, columns: int, fits: int = 1) -> np.ndarray | None:
+    """The share of the rows of each class that is drawn for a first guess: equally many rows of each class.
+
+    `fits` is the number of fits for which rows are drawn at the same time.
+    """
+    rows = min(DRAWN_ROWS, DRAWN_BYTES // (8 * max(1, columns))) * FITS // max(FITS, fits)
+    rows = min(rows, found.rows // 4)
     if rows < LEAST_PER_CLASS * len(found.classes):
         return None
     return np.minimum(1.0, rows / len(found.classes) / found.number)

@@ -70,6 +70,7 @@ class Together:
         self.line: SimpleQueue[Any] = SimpleQueue()
         kept = passes.keep(cut(roles, tuple(sizes), "the division into folds"))
         self.shared = Passes([(*block, own) for block, own in zip(passes.blocks, kept, strict=True)])
+        self.shared.count = passes.count  # progress goes on from there
 
     def part(self, division: int = -1) -> SomeRows:
         """The rows that a division trains on; by default all rows."""
@@ -103,7 +104,7 @@ class Together:
         count = max(1, int(np.count_nonzero(sizes <= ROOM)))
         asked = [each for each, _ in waiting[:count]]
         found = self.shared.total(_each_part, partial(_combined, [each.combine for each in asked]), asked)
-        self.passes.count += 1
+        self.passes.count = self.shared.count
         for (_, answer), result in zip(waiting[:count], found, strict=True):
             answer.set_result(result)
         return waiting[count:]
