@@ -15,7 +15,7 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "M
 COMMAND, WORKER = 480 * 10**6, 300 * 10**6  # of a process before it has data: the command with its scheduler, a worker
 LEAST_DATA = 120 * 10**6  # of a worker for its data
 BLOCKS = 8  # a worker holds two blocks, and what it makes of one of them
-LARGEST_BLOCK = 64 * 10**6
+LARGEST_BLOCK = 32 * 10**6  # within what a worker keeps for the next one
 
 
 def size_of(text: str) -> int:
