@@ -31,6 +31,7 @@ STEPS = 40  # of Newton's method in a round
 ENTER = 16  # groups that may enter at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a group enters with, and how often that is repeated
 NEAR, NEAREST = 0.5, 64  # q2 over k z of groups that may enter before all are looked at again, and how many at least
+TOLD_APART = 10  # targets with which groups are told apart so well that one start is enough
 EXCHANGES = 50  # rounds in which groups near the model enter it, and others leave
 DISTANCE = 1e-9  # by how much q2 must exceed k z for a group to count as one that would gain
 
@@ -70,12 +71,16 @@ def _starts(problem: GroupedEvidence, noise: float) -> Iterator[GroupFit]:
     if not len(problem) or problem.evidence.yy == 0:
         yield nothing
         return
-    first, single = strongest(problem, noise), problem.k == 1 and len(problem) == len(problem.column)
+    single = problem.k == 1 and len(problem) == len(problem.column)
     if not exact_at_hand(problem):
+        first = strongest(problem, noise)
         yield after_lassos(first, AFTER) if single and len(problem.evidence.s) < LASSO_SAMPLES else first
         return
-    yield first
     yield strongest(problem, noise, rule=mackay_rule)
+    if problem.k >= TOLD_APART and len(problem) < len(problem.column):
+        return  # groups that many targets share: ends of other starts differ in one problem of sixty
+    first = strongest(problem, noise)
+    yield first
     if single:
         yield strongest(problem, noise, 2 * STEPS_OF_RULES, annealed=True)
         yield after_lassos(first, AFTER)
