@@ -18,6 +18,7 @@ from smaller.solvers import solve_path
 from smaller.solvers.l1 import newton as newton_module
 from smaller.solvers.l1.newton import newton
 from smaller.solvers.l1.warm_path import null_point
+from smaller.solvers.ridge_evidence import log_determinant
 from smaller.solvers.smooth import settle
 
 LABELS = np.repeat([3, 1, 2, 0, 4], [3, 1, 2, 4, 3])  # of the columns of Wine
@@ -383,6 +384,14 @@ def test_cross_validation_and_path_take_groups():
     assert found.dual_gaps.max() <= 1e-6
     kernel = SMLRCV(5, basis="rbf", groups="features").fit(X, y)
     assert kernel.dual_gap_ <= 1e-6
+
+
+def test_the_evidence_ignores_directions_that_are_rounding():
+    """As where every class is certain, by offsets of a million: diagonal entries of rounding, large ones beside them."""
+    A = np.diag([-1e3, -2e3, 1e40])
+    A[0, 1] = A[1, 0] = 1e20
+    log_volume, rank = log_determinant(A, [])
+    assert (log_volume, rank) == (pytest.approx(np.log(1e40)), 1)
 
 
 def test_sbmlr_of_sparse_groups_has_no_evidence():

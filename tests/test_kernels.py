@@ -206,6 +206,32 @@ def test_the_minimum_of_a_quadratic_model_with_norms_of_blocks(compiled, share, 
     assert (ends[0] == 0).any()
 
 
+def collinear_blocks(width):
+    """The quadratic model of 60 broad bumps, in 12 blocks: a Hessian with eigenvalues from 10 to rounding."""
+    rng = np.random.default_rng(0)
+    place = np.sort(rng.uniform(0, 10, 60))
+    A = np.exp(-((np.linspace(0, 10, 80)[:, None] - place) ** 2) / (2 * width**2))
+    target = A @ rng.standard_normal(60) + rng.standard_normal(80)
+    return A.T @ A, -A.T @ target, np.arange(0, 61, 5), rng.permutation(60)
+
+
+@pytest.mark.parametrize(("width", "strength"), [(1.0, 0.1), (2.0, 0.01), (4.0, 1e-3)])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_blocks_of_nearly_collinear_columns_are_solved(compiled, share, width, strength):
+    """By sweeps and Newton's equations of the non-zero weights alone a residual of the order of 1 was left."""
+    H, g, start, member = collinear_blocks(width)
+    tau, l1 = np.full(12, strength), np.full(60, share * strength)
+    values = []
+    for kernel in (compiled.block_quadratic, reference.block_quadratic):
+        slope, d = g.copy(), np.zeros(60)
+        assert kernel(H, slope, np.zeros(60), l1, np.full(60, strength), d, start, member, tau, 1e-4) < 300
+        for where, t in zip(np.split(member, start[1:-1]), tau, strict=True):
+            assert residuals(d[where][None], -(g + H @ d)[where][None], l1[where][None], np.array([t]))[0] <= 1e-3 * t
+        norms = sum(np.linalg.norm(d[where]) for where in np.split(member, start[1:-1]))
+        values.append(g @ d + d @ H @ d / 2 + strength * (norms + share * np.abs(d).sum()))
+    np.testing.assert_allclose(*values, rtol=1e-9)
+
+
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_intercepts_are_settled_at_their_optimum(compiled, family):
     _, _, Y, s, *_ = problem(family, "dense", np.float64)

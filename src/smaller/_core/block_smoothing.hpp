@@ -61,8 +61,8 @@ private:
     const Quadratic M;
     const size_t a;
     std::vector<Term> terms;
-    Numbers y, slope, z;                    // the weights, the gradient of what is quadratic, the dual vectors
-    Numbers factor, step, along, pull, turn;  // scratch
+    Numbers y, slope, z;                // the weights, the gradient of what is quadratic, the dual vectors
+    Numbers factor, step, along, pull;  // scratch
 
     double length(const Term& term, const Numbers& x, double e) const {
         double square = e * e;
@@ -147,7 +147,6 @@ private:
             double* dual = &z[term.first];
             double inner = 0.0, square = 0.0;
             for (size_t r = 0; r < term.size; ++r) inner += y[term.member[r]] * step[term.member[r]];
-            turn.resize(term.size);
             for (size_t r = 0; r < term.size; ++r) {
                 const size_t i = term.member[r];
                 dual[r] += part * ((step[i] - dual[r] * inner / N + y[i]) / N - dual[r]);

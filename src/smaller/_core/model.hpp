@@ -149,7 +149,9 @@ struct Model {
             const double off = block_kkt(weights(block, 0.0), slopes(block), l1_of(block), A.blocks->tau[block]);
             worst = std::max(worst, off / A.scale[*A.blocks->members(block)]);
         }
-        rounding = worst <= NEAR ? rounding_of_products(F) : 0.0;
+        double largest = 1.0;
+        for (size_t t = 0; t < n * k; ++t) largest = std::max(largest, std::abs(F[t]));
+        rounding = worst <= NEAR * largest ? rounding_of_products(F, worst) : 0.0;
         return worst;
     }
 
@@ -206,7 +208,7 @@ struct Model {
 private:
     // An intercept's gradient below this, relative to the weights, is rounding.
     static constexpr double SETTLED = 1e-12;
-    static constexpr double NEAR = 1e-5;      // a violation above this is far above rounding
+    static constexpr double NEAR = 1e-5;      // a violation above this, times the largest score, is far above rounding
     static constexpr double EPSILON = 2e-16;
     static constexpr double WRONG = 0.01;     // of its residual: the least curvature of a row in a cautious model
     std::vector<double> v;
@@ -215,21 +217,27 @@ private:
     double unit(size_t i) const { return A.blocks == nullptr ? 1.0 : A.blocks->unit[i]; }
 
     // What rounding leaves of a KKT residual: that of a product of a column and residuals. Those of classes are known
-    // up to the rounding of the scores, times the curvature; where few rows have any, it does not average out.
-    double rounding_of_products(const double* F) {
+    // up to the rounding of the scores, times the curvature. First from the lengths of both; where that is more than
+    // the worst residual, from their products, whose errors do not depend on each other.
+    double rounding_of_products(const double* F, double worst) {
         if (length.empty())
             for (size_t i = 0; i < A.size; ++i) length.push_back(std::sqrt(X.spread(A.feature[i], 0.0, D.s, total_s)));
-        double most = 0.0;
+        double most = 0.0, closer = 0.0;
         for (size_t l = 0; l < k; ++l) {
             for (size_t i = 0; i < n; ++i) {
                 const double p = P[l * n + i], curvature = gaussian ? 0.0 : p * (1.0 - p);
                 v[i] = std::abs(U[l * n + i]) + curvature * std::abs(F[l * n + i]);
             }
-            const double square = spread(v.data(), 0.0, D.s, n);
-            for (size_t i = first[l]; i < first[l + 1]; ++i)
-                most = std::max(most, EPSILON * std::sqrt(square) * length[i] / A.scale[i] / unit(i));
+            const double all = std::sqrt(spread(v.data(), 0.0, D.s, n));
+            for (size_t i = 0; i < n; ++i) v[i] *= D.s[i] * v[i] * D.s[i];
+            for (size_t i = first[l]; i < first[l + 1]; ++i) {
+                const double share = EPSILON / A.scale[i] / unit(i), upper = share * all * length[i];
+                most = std::max(most, upper);
+                if (upper >= worst)
+                    closer = std::max(closer, share * std::sqrt(X.spread(A.feature[i], 0.0, v.data(), 0.0)));
+            }
         }
-        return most;
+        return most < worst ? most : closer;
     }
 };
 

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.linalg import eigh, lstsq
 
 from .reference_norms import residuals, root_of_secular, shrunk, soft
+from .reference_smoothing import smoothed
 
-MOST_SWEEPS, SWEEPS_PER_SOLVE = 300, 3
+MOST_SWEEPS, SWEEPS_PER_SOLVE, SWEEPS_PER_SMOOTHING = 300, 3, 30
+LEAST = 1e-4  # of the smoothing that a pass begins with, it ends with
 SHRINKINGS = 30  # proximal gradient steps on a block with an L1 term, in a sweep
 HALVINGS, DOUBLINGS = 40, 30
 
@@ -30,8 +32,9 @@ def block_quadratic(H, slope, w, l1, scale, d, start, member, tau, tolerance):
 
     The weights of block g are ``member[start[g]:start[g + 1]]``. ``slope`` becomes the gradient of the smooth part at
     d; both are written in place. Sweeps minimise over one block at a time, which finds the blocks of zeros; Newton's
-    equations of all weights that are not 0, where the norms are smooth, come in between. They end at a KKT residual of
-    the tolerance times the `scale` of a block's first weight.
+    equations of all weights that are not 0, where the norms are smooth, come in between; and where these are not enough
+    steps with smoothed norms, which begin each time at a tenth of the smoothing. They end at a KKT residual of the
+    tolerance times the `scale` of a block's first weight.
     """
     model = _Model(H, w, l1, scale, np.split(member, start[1:-1]), tau)
     parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}  # eigenvalues and eigenvectors of the blocks that moved
@@ -46,9 +49,19 @@ def block_quadratic(H, slope, w, l1, scale, d, start, member, tau, tolerance):
             _put(model, d, slope, where, _least(Q, V, x, l1[where], tau[b : b + 1], *parts[b]))
         if _violation(model, d, slope) <= tolerance:
             break
+        if sweep % SWEEPS_PER_SMOOTHING == 0:
+            most = 0.1 ** (sweep // SWEEPS_PER_SMOOTHING - 1)
+            new = smoothed(H, slope, w + d, _terms(model), most, LEAST * most)
+            _put(model, d, slope, np.arange(len(w)), new)
         if sweep % SWEEPS_PER_SOLVE == 0:
             _solve_on_support(model, d, slope)
     return sweep
+
+
+def _terms(model: _Model) -> list[tuple[np.ndarray, float]]:
+    """The blocks under a norm, and each weight that has an L1 term, alone."""
+    blocks = [(where, tau) for where, tau in zip(model.blocks, model.tau.tolist(), strict=True) if tau > 0]
+    return blocks + [(np.array([c]), float(model.l1[c])) for c in np.flatnonzero(model.l1 > 0)]
 
 
 def _put(model: _Model, d: np.ndarray, slope: np.ndarray, where: np.ndarray, new: np.ndarray) -> None:

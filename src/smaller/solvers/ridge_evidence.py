@@ -198,7 +198,9 @@ def log_determinant(A: np.ndarray, shifts: list[np.ndarray], least: float = 0.0)
         t = max(float(np.diag(A)[where].mean()), np.finfo(float).tiny) / len(where)
         A[np.ix_(where, where)] += t
         extra += np.log(t * len(where))
-    unit = np.sqrt(np.maximum(np.diag(A), np.finfo(float).tiny))
+    # A diagonal entry that rounding has made smaller than its row allows must not blow the others up.
+    largest = np.maximum(A.max(axis=1, initial=0.0), -A.min(axis=1, initial=0.0))
+    unit = np.sqrt(np.maximum(np.diag(A), np.maximum(np.finfo(float).eps * largest, np.finfo(float).tiny)))
     A /= unit  # in place: with thousands of weights a matrix is half a gigabyte
     A /= unit[:, None]
     try:
