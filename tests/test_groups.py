@@ -387,7 +387,7 @@ def test_cross_validation_and_path_take_groups():
 
 
 def test_the_evidence_ignores_directions_that_are_rounding():
-    """As where every class is certain, by offsets of a million: diagonal entries of rounding, large ones beside them."""
+    """As where offsets make every class certain: diagonal entries of rounding, and large ones beside them."""
     A = np.diag([-1e3, -2e3, 1e40])
     A[0, 1] = A[1, 0] = 1e20
     log_volume, rank = log_determinant(A, [])

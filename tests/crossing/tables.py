@@ -201,7 +201,6 @@ TABLES = [
             no_such_groups,
             lambda row: row["groups"] != "none" and row["layout"] == "dask",  # in test_dask.py
             lambda row: row["n_init"] > 1 and "sparse" in row["groups"],  # no evidence to choose by
-            lambda row: row["groups"] != "none" and row["offset"] in ("1e3", "1e6"),  # tens of fits of seconds each
         ),
     ),
     Table(

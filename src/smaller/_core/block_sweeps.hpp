@@ -53,7 +53,8 @@ private:
     Numbers shift, corner;           // the step of the intercepts so far, and the factor of their Hessian
     Numbers B;                       // of each feature (k, k)
     std::vector<BlockModel> models;
-    Numbers slopes, next, step, along, turned, weight, means_moved;  // scratch
+    Places features;  // of a block whose columns are read together
+    Numbers slopes, next, along, turned, weight, means_moved, scores_moved, products;  // scratch
 
     static constexpr size_t KEPT = 1 << 20;  // numbers: curvatures between classes are kept up to so many
 
@@ -213,18 +214,32 @@ private:
     // The gradient of the model in the weights of a block, in the units of its norm.
     void read_slopes(size_t g) {
         slopes.resize(size(g));
+        if (together(g)) read_products(g);
         for (size_t q = first_run[g], r = 0; q < first_run[g + 1]; ++q)
             for (size_t p = runs[q].from; p < runs[q].to; ++p, ++r) {
                 const double ridge = M.A.l2[order[p]];
-                double out = M.X.dot(runs[q].feature, &V[klass[p] * n]);
+                double out = together(g) ? products[klass[p] * features.size() + q - first_run[g]]
+                                         : M.X.dot(runs[q].feature, &V[klass[p] * n]);
                 if (ridge != 0.0) out += ridge * x[p] / unit[p];
                 if (M.D.intercept) out += short_dot(border(runs[q], p), shift.data(), k);
                 slopes[r] = out / unit[p];
             }
     }
 
+    // Dense columns of a block are read together: its working vectors are then read fewer times.
+    bool together(size_t g) const { return !Columns::SPARSE && first_run[g + 1] - first_run[g] > 1; }
+
+    // The products of the columns of a block with the working vector of each class, class by class.
+    void read_products(size_t g) {
+        features.clear();
+        for (size_t q = first_run[g]; q < first_run[g + 1]; ++q) features.push_back(runs[q].feature);
+        products.resize(k * features.size());
+        for (size_t l = 0; l < k; ++l) M.X.pull(features, &V[l * n], &products[l * features.size()]);
+    }
+
     // The block goes to `next`; the intercepts follow.
     void take(size_t g) {
+        if (together(g)) scores_moved.assign(n * k, 0.0);
         std::fill(turned.begin(), turned.end(), 0.0);
         for (size_t q = first_run[g]; q < first_run[g + 1]; ++q) {
             const Run& run = runs[q];
@@ -241,11 +256,30 @@ private:
                 const double* row = M.D.intercept ? border(run, p) : nullptr;
                 for (size_t l = 0; l < k && row != nullptr; ++l) turned[l] -= row[l] * step;
             }
-            if (moves) add_column(run.feature);
+            if (together(g)) add_scores(run.feature);
+            else if (moves) add_column(run.feature);
         }
+        if (together(g)) add_moved_scores();
         if (!M.D.intercept) return;
         solve_factor(corner.data(), k, turned.data());
         for (size_t l = 0; l < k; ++l) shift[l] += turned[l];
+    }
+
+    // The scores move as the weights of one column do.
+    void add_scores(size_t feature) {
+        for (size_t l = 0; l < k; ++l)
+            if (along[l] != 0.0) M.X.add(feature, along[l], &scores_moved[l * n]);
+    }
+
+    // V changes as the scores have moved: once for all columns of a block.
+    void add_moved_scores() {
+        std::fill(means_moved.begin(), means_moved.end(), 0.0);
+        for (size_t l = 0; l < k && !M.gaussian; ++l)
+            add_weighted(means_moved.data(), &M.P[l * n], &scores_moved[l * n], 0.0, 1.0, n);
+        for (size_t l = 0; l < k; ++l) {
+            add_weighted(&V[l * n], &diagonal[l * n], &scores_moved[l * n], 0.0, 1.0, n);
+            if (!M.gaussian) add_weighted(&V[l * n], &mixed[l * n], means_moved.data(), 0.0, -1.0, n);
+        }
     }
 
     // V changes as the weights of one column move along all classes at once.
