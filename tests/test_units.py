@@ -7,7 +7,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from smaller import JeffreysRegressor, LaplaceRegressor, RVMRegressor, TypeIIRegressor, TypeIRegressor
+from smaller import (
+    JeffreysRegressor,
+    LaplaceRegressor,
+    LaplaceRegressorCV,
+    RVMRegressor,
+    TypeIIRegressor,
+    TypeIRegressor,
+)
+from smaller.inference import CredibleSetsRegressor
 from smaller.priors import Power, Student
 
 pytestmark = pytest.mark.filterwarnings(
@@ -56,6 +64,8 @@ REGRESSORS = [
     Entry(LaplaceRegressor(5.0, noise=0.2), {"noise": (2, 0)}),
     Entry(LaplaceRegressor(5.0, solver="em")),
     Entry(LaplaceRegressor(3.0, standardize=False), {"lam": (-1, 1)}),
+    Entry(LaplaceRegressorCV()),
+    Entry(LaplaceRegressorCV(rule="1se", l2=0.5)),
     Entry(JeffreysRegressor()),
     Entry(JeffreysRegressor(fit_intercept=False)),
     Entry(JeffreysRegressor(noise=0.2), {"noise": (2, 0)}),
@@ -170,12 +180,20 @@ def test_several_targets_in_other_units(model):
         assert_same(clone(model).fit(X, Y * s), expected, new, s, 1.0)
 
 
-def test_targets_of_a_kernel_machine_in_other_units():
+def test_a_kernel_machine_in_other_units():
     X = np.random.default_rng(0).uniform(-5, 5, (60, 1))
     y = np.sinc(X[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(60)
     expected = RVMRegressor().fit(X, y)
     for s in SCALES + EXTREMES:
         assert_same(RVMRegressor().fit(X, y * s), expected, X, s, 1.0)
+    for t in SCALES:  # the weights belong to kernel values, which have no unit
+        found = RVMRegressor().fit(X * t, y)
+        assert_array_equal(found.support_, expected.support_)
+        assert found.status_ == expected.status_
+        for ours, known in zip(
+            found.predict(X * t, return_std=True), expected.predict(X, return_std=True), strict=True
+        ):
+            assert_allclose(ours, known, rtol=SAME, atol=SAME * np.abs(y).max())
 
 
 @each_of_evidence
@@ -205,3 +223,29 @@ def test_what_no_number_can_hold_is_refused(entry):
     else:
         with pytest.raises(ValueError, match="variances"):
             entry.in_units().fit(1e-150 * X, 1e150 * y)
+
+
+# -- credible sets
+
+
+@pytest.mark.parametrize("shape", [(60, 12), (25, 40)], ids=str)
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Entry(CredibleSetsRegressor()),
+        Entry(CredibleSetsRegressor(noise=0.2), {"noise": (2, 0)}),
+        Entry(CredibleSetsRegressor(prior_variance=0.5), {"prior_variance": (2, 0)}),
+    ],
+    ids=lambda entry: repr(entry.model),
+)
+def test_credible_sets_in_other_units(entry, shape):
+    X, y, _ = problem(*shape)
+    expected = entry.in_units().fit(X, y)
+    for s, t in [(s, 1.0) for s in SCALES] + [(1.0, t) for t in SCALES]:
+        found = entry.in_units(s, t).fit(X * t, y * s)
+        assert [features.tolist() for features in found.sets_] == [features.tolist() for features in expected.sets_]
+        assert (found.n_iter_, found.converged_) == (expected.n_iter_, expected.converged_)
+        assert_allclose(found.inclusion_, expected.inclusion_, atol=SAME)
+        assert_allclose(found.coef_ * t / s, expected.coef_, rtol=SAME, atol=SAME * np.abs(expected.coef_).max())
+        assert_allclose(found.prior_variance_ / s**2, expected.prior_variance_, rtol=SAME)
+        assert found.noise_ / s**2 == pytest.approx(expected.noise_, rel=SAME)

@@ -68,9 +68,15 @@ def choose_candidate(scores: np.ndarray, rule: str) -> tuple[int, int]:
     candidate = _first_best(mean[:, best])
     if rule == "min" or len(scores) < 2:
         return candidate, best
-    error = scores[:, candidate, best].std(ddof=1) / np.sqrt(len(scores))
+    error = _standard_error(scores[:, candidate, best])
     strongest = int(np.flatnonzero(mean.max(axis=0) >= mean[candidate, best] - error)[0])
     return _first_best(mean[:, strongest]), strongest
+
+
+def _standard_error(scores: np.ndarray) -> float:
+    """Of a mean; in units of the largest, for the squares of mean squared errors may overflow or vanish."""
+    unit = float(np.abs(scores).max()) or 1.0
+    return unit * float((scores / unit).std(ddof=1)) / np.sqrt(len(scores))
 
 
 def _first_best(scores: np.ndarray) -> int:
