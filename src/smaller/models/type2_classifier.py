@@ -23,6 +23,7 @@ from .selector import Selector
 from .targets import split
 
 WIDE = 10  # columns per sample, above which the search of a relevance vector machine would copy too many of them
+ROUNDS = 100  # of these searches, which are only starts: large offsets would use up many times as many
 
 
 class TypeIIClassifier(Selector, ClassificationModel):
@@ -156,6 +157,6 @@ def _machine_variances(problem: Problem) -> np.ndarray:
     for part, column in zip(one_vs_rest(problem), gamma.T, strict=True):
         sample = part.sample
         evidence = LaplaceEvidence(sample.design, sample.Y, sample.weight, sample.offset)
-        mode = laplace.fast(evidence, 1e-3, 1000).extra["mode"]
+        mode = laplace.fast(evidence, 1e-3, ROUNDS).extra["mode"]
         column[mode.rows] = 1 / mode.alpha
     return gamma
