@@ -1,11 +1,14 @@
 """The judge of groups: softmax with norms of groups of columns beside L1 and ridge terms, from their definitions."""
 
+from copy import copy
+
 import numpy as np
 from scipy.optimize import brentq
 
 from .judges import Softmax
 
 STEPS = 2000  # of the independent solver
+FEWER = 400  # and on the way there
 
 
 class GroupedSoftmax(Softmax):
@@ -79,12 +82,28 @@ class GroupedSoftmax(Softmax):
     def improve(self, W, b, enough):
         """Newton steps on the weights that are not 0, then accelerated proximal steps and Newton steps from there."""
         best, bound = self.value(W, b), self.lower_bound(W, b)
-        for start in (lambda: (W, b), lambda: self._proximal(W, b, enough)):
+        for start in (lambda: (W, b), lambda: self._proximal(W, b, enough), lambda: self._cooled(W, b, enough)):
             V, c, slack = self.settle(*self._newton(*start()))
             best, bound = min(best, self.value(V, c)), max(bound, self.dual(V, c) - slack)
             if best - bound <= enough:
                 break
         return best, bound, best - bound <= enough
+
+    def _cooled(self, W, b, enough):
+        """Solutions at ever lower temperatures T, where the loss is T loss(F / T): at 1 offsets of 1e6 leave kinks only.
+
+        Norms and L1 terms are homogeneous, so that W / T solves the problem of offsets / T and ridge terms * T.
+        """
+        T = max(1.0, float(np.abs(self.shift).max()) / 10)
+        W, b = W / T, b / T
+        while True:
+            part = copy(self)
+            part.shift, part.l2 = self.shift / T, self.l2 * T
+            W, b = part._newton(*part._proximal(W, b, enough / T, STEPS if T == 1 else FEWER))
+            if T == 1:
+                return W, b
+            lower = max(1.0, T / 10)
+            W, b, T = W * (T / lower), b * (T / lower), lower
 
     def _newton(self, W, b, steps=100):
         """Damped Newton steps on the weights that are not 0 and the free ones, where the norms are smooth."""
@@ -127,12 +146,12 @@ class GroupedSoftmax(Softmax):
                 curved[np.ix_(at, at)] = turn * np.outer(unit.ravel(), unit.ravel())
         return pull, curved
 
-    def _proximal(self, W, b, enough):
+    def _proximal(self, W, b, enough, steps=STEPS):
         A = self.Phi / self.unit[0]
         L = 0.5 * np.linalg.norm(np.sqrt(self.s)[:, None] * A, 2) ** 2 + (self.l2 / self.unit**2).max(initial=0.0)
         V = last = W * self.unit
         t, before = 1.0, self.value(W, b)
-        for step in range(STEPS):
+        for step in range(steps):
             if step % 50 == 49:
                 U, c, slack = self.settle(last / self.unit, b)
                 value, b = self.value(U, c), c

@@ -17,8 +17,7 @@ from ..solvers import SOLVERS
 
 TOLERANCE = 1e-8  # relative duality gap of each nodewise lasso
 REPORTED = 50  # progress is told after so many lassos
-
-
+ROUNDING = float(np.finfo(float).eps)  # of the largest curvature: less than this is not seen beside it
 NOTHING_LEFT = (
     "The offset decides the class of nearly every sample by itself, so that nothing is left to estimate; give a "
     "smaller offset."
@@ -122,7 +121,7 @@ def nodewise(H: np.ndarray, penalty: float) -> np.ndarray:
     ``gamma_j = argmin |D_j - D gamma|^2 / 2 + penalty |D_j| sqrt(2 log P) |gamma|_1``, ``gamma_jj = 0``.
     """
     size, P = np.diagonal(H), len(H)
-    if not (size > 0).all():
+    if not (size > ROUNDING * size.max(initial=0.0)).all():
         raise ValueError(NOTHING_LEFT)
     values, vectors = np.linalg.eigh(H)
     D = np.asfortranarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)
