@@ -207,7 +207,7 @@ def test_the_evidence_never_falls_and_ends_stationary(seed):
 def test_the_laplace_evidence_never_falls_and_the_violation_is_over_all_columns(m, algorithm):
     """Recomputed from what is returned: slopes of what is in, and what a column that is out would gain if added."""
     X, y = clusters(n=80, m=m, p=2, spread=0.8)
-    model = RVMClassifier(algorithm=algorithm).fit(X, y)
+    model = RVMClassifier(algorithm=algorithm, multiclass="multinomial").fit(X, y)
     if algorithm == "fast":
         assert (np.diff([step.objective for step in model.history_]) <= 0).all()
         assert len(model.history_) > 1
@@ -507,7 +507,7 @@ def test_moderated_odds_are_mackays():
 def test_moderated_softmax_is_mackays_for_every_two_classes():
     """The variance of a difference between two scores counts, not that of either: they are correlated."""
     X, y = clusters(n=90, m=3, p=2)
-    model = RVMClassifier("linear").fit(X, y)
+    model = RVMClassifier("linear", multiclass="multinomial").fit(X, y)
     column, owner = np.nonzero(model.gamma_.T)
     A = np.zeros((90, 3, len(column) + 3))
     A[:, owner, np.arange(len(column))] = X[:, column]
@@ -639,8 +639,9 @@ def test_large_offsets_of_several_classes_do_not_break_the_fit(offset):
 @pytest.mark.parametrize("algorithm", ["fast", "original"])
 def test_classes_without_any_column_or_intercept_are_fitted(algorithm):
     X, y = np.zeros((9, 2)), np.tile([0, 1, 2], 3)
+    model = RVMClassifier("linear", algorithm=algorithm, multiclass="multinomial", fit_intercept=False)
     with pytest.warns(EmptyModelWarning):
-        model = RVMClassifier("linear", algorithm=algorithm, fit_intercept=False).fit(X, y)
+        model.fit(X, y)
     assert_allclose(model.predict_proba(X), 1 / 3)
     assert_allclose(model.objective_, 9 * np.log(3))
 

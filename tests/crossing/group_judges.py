@@ -90,7 +90,7 @@ class GroupedSoftmax(Softmax):
         return best, bound, best - bound <= enough
 
     def _cooled(self, W, b, enough):
-        """Solutions at ever lower temperatures T, where the loss is T loss(F / T): at 1 offsets of 1e6 leave kinks only.
+        """Solutions at ever lower temperatures T of a loss T loss(F / T): at 1, offsets of 1e6 leave kinks only.
 
         Norms and L1 terms are homogeneous, so that W / T solves the problem of offsets / T and ridge terms * T.
         """

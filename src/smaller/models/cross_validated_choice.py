@@ -76,7 +76,7 @@ def choose_candidate(scores: np.ndarray, rule: str) -> tuple[int, int]:
 def _standard_error(scores: np.ndarray) -> float:
     """Of a mean; in units of the largest, for the squares of mean squared errors may overflow or vanish."""
     unit = float(np.abs(scores).max()) or 1.0
-    return unit * float((scores / unit).std(ddof=1)) / np.sqrt(len(scores))
+    return float(unit * (scores / unit).std(ddof=1) / np.sqrt(len(scores)))
 
 
 def _first_best(scores: np.ndarray) -> int:
