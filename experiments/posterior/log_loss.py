@@ -8,7 +8,8 @@ alone:
 - same: averaged over the posterior at that strength;
 - own: averaged over the posterior at the strength with the best log-loss of averages over the same folds, among those
   under which a score has a prior deviation of 1, 3 or 10; "own mode" is the mode there;
-- learned: averaged over the posterior with the strength drawn too, about that of a prior deviation of 3.
+- broad: averaged over the posterior at the strength under which a score has a prior deviation of 3, whatever the data;
+- learned: averaged over the posterior with the strength drawn too, about that of "broad".
   `sample_posterior` refuses this for classes that can be separated, since the weights then have heavy tails; of
   probabilities, which lie between 0 and 1, every mean exists, and the refusal is left out here;
 - horseshoe: averaged over the posterior under the horseshoe, three relevant weights being guessed.
@@ -18,8 +19,8 @@ splits share samples: it says how sure the mean over such splits is, and not wha
 are short; the Monte Carlo error of the mean gain, from the differences between two chains, is printed beside. It does
 not see that both start at the mode: `--longer 5` has chains of five times the length, to compare with.
 
-"simulated" has new weights in every split, of the Laplace prior under which a score has a deviation of 3: there the
-averages are right by construction, if their strength is.
+"simulated" has new weights in every split, of the Laplace prior of "broad", whose averages are right there by
+construction.
 
 Calibration is of the predictions of all splits together: ten bins of probabilities, of every class of every test
 sample. The reliability is the mean square of (mean probability - share that came true) over the bins, the part of the
@@ -68,7 +69,7 @@ DEVIATIONS = (1.0, 3.0, 10.0)  # of a score under the prior
 CHAINS, WARMUP = 2, 60
 SHORT = {"chains": 1, "warmup": 30, "draws": 60, "max_sweeps": 60}  # of the folds
 BINS = 10
-WAYS = ("mode", "same", "own mode", "own", "learned", "horseshoe")
+WAYS = ("mode", "same", "own mode", "own", "broad", "learned", "horseshoe")
 
 
 def drawn(model, X, y, **options):
@@ -124,6 +125,7 @@ def split(X, y, size, basis, draws, warmup, seed):
     averages = {
         "same": (tuned.lam_, {}),
         "own": (own, {}),
+        "broad": (broad, {}),
         "learned": (broad, {"rate": "learn", "rate_prior": (3.0, 3.0 / broad)}),
         "horseshoe": (broad, {"prior": "horseshoe", "n_relevant": 3}),
     }
