@@ -167,7 +167,7 @@ def test_sweeps_leave_weights_where_the_prior_has_them(setting):
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=" ".join)
 def test_sweeps_leave_weights_where_the_prior_has_them_to_a_hundredth_of_a_deviation(setting):
-    found = z_of_sweeps(setting, 20_000)
+    found = z_of_sweeps(setting, 10_000)
     print(*setting, found.round(1))
     assert np.abs(found).max() < 4.5
 
