@@ -1,8 +1,9 @@
 """The command on Parquet larger than memory: python -m benchmarks.larger_than_memory [--rows N] [--memory 1.5GB]
 
 Makes the files in a temporary folder, fits them with `smaller fit`, watches the memory of every process of the command,
-reads the files with plain pyarrow in two processes for comparison, writes results/larger_than_memory.json and deletes
-the files. 8 GB need 9 GB of disk and, on two free cores, some ten minutes.
+reads the files with plain pyarrow in two processes for comparison, between the fits, writes
+results/larger_than_memory.json and deletes the files. 8 GB of inputs need 10 GB of disk and, on two free cores, some
+five minutes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from smaller.cli.memory import size_of
 from smaller.persist import load_with_notes
 
 RESULT = Path(__file__).with_name("results") / "larger_than_memory.json"
@@ -110,36 +113,66 @@ def _role(process: psutil.Process, root: int) -> str:
     return "command" if process.pid == root else "tracker" if "resource_tracker" in line else "worker"
 
 
+def bounds(told: str, memory: str) -> dict[str, int]:
+    """The share of each process, from what the command says of its workers."""
+    found = re.search(r"So (\d+) workers? of at most ([\d.]+) (MB|GB)", told)
+    if found is None:
+        return {}
+    worker = float(found[2]) * (1e9 if found[3] == "GB" else 1e6)
+    return {"worker": round(worker / 1e6), "command": round((size_of(memory) - int(found[1]) * worker) / 1e6)}
+
+
 def main() -> None:
-    """Make, fit, read, delete."""
+    """Make, read, fit, read, fit, ..., read, delete."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=10_250_000)
     parser.add_argument("--memory", default="1.5GB")
     parser.add_argument("--options", default="--model smlr --lam 20000")
+    parser.add_argument("--rounds", type=int, default=2, help="fits, each between two readings")
     parser.add_argument("--keep", help="a folder in which the files are made where they are not there, and kept")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(asked.keep or temporary)
         folder.mkdir(exist_ok=True)
-        size = asked.rows * COLUMNS * 8 if list(folder.glob("*.parquet")) else write(folder, asked.rows)
-        model, log = folder / "big.model", folder / "log.txt"
-        command = [sys.executable, "-m", "smaller", "fit", str(folder / "*.parquet"), "--target", "y"]
-        command += [*asked.options.split(), "--memory", asked.memory, "-o", str(model)]
-        once = reading(folder)
-        found = watch(command, log)
-        print(log.read_text(encoding="utf-8"))
-        passes = 0
-        if found["code"] == 0:
-            fitted, _ = load_with_notes(model)
-            found |= {"gap": fitted.dual_gap_, "passes_of_fit": fitted.n_passes_, "objective": fitted.objective_}
-            passes = fitted.n_passes_ + PASSES
-    row = {
-        "rows": asked.rows, "columns": COLUMNS, "inputs_gb": round(size / 1e9, 2), "memory": asked.memory,
-        "options": asked.options, "load": round(os.getloadavg()[0], 1), **found, "passes": passes,
-        "reading_once": once, "ratio": round(found["seconds"] / (once["seconds"] * max(passes, 1)), 2),
-        "ratio_cpu": round(found["cpu_seconds"] / (once["cpu_seconds"] * max(passes, 1)), 2),
+        if not list(folder.glob("*.parquet")):
+            write(folder, asked.rows)
+        before = reading(folder)
+        for _ in range(asked.rounds):
+            row = fitted(folder, asked)
+            after = reading(folder)
+            keep(row | compared(row, before, after))
+            before = after
+
+
+def fitted(folder: Path, asked: argparse.Namespace) -> dict:
+    """One fit by the command."""
+    model, log = folder / "big.model", folder / "log.txt"
+    command = [sys.executable, "-m", "smaller", "fit", str(folder / "*.parquet"), "--target", "y"]
+    found = watch([*command, *asked.options.split(), "--memory", asked.memory, "-o", str(model)], log)
+    told = log.read_text(encoding="utf-8")
+    print(told)
+    if found["code"]:
+        raise SystemExit(found["code"])
+    fit, _ = load_with_notes(model)
+    return {
+        "rows": asked.rows, "columns": COLUMNS, "inputs_gb": round(asked.rows * COLUMNS * 8e-9, 2),
+        "memory": asked.memory, "bounds_mb": bounds(told, asked.memory), "options": asked.options,
+        "load": round(os.getloadavg()[0], 1), **found, "gap": fit.dual_gap_, "objective": fit.objective_,
+        "passes_of_fit": fit.n_passes_, "passes": fit.n_passes_ + PASSES,
     }  # fmt: skip
-    print(json.dumps(row, indent=1))
+
+
+def compared(row: dict, before: dict, after: dict) -> dict:
+    """The time of a fit beside that of reading the files as many times, by the mean of the readings around it."""
+    once = {name: round((before[name] + after[name]) / 2, 1) for name in before}
+    ratios = {name: round(row[name] / (once[name] * row["passes"]), 2) for name in once}
+    around = {"reading_before_and_after": [before, after], "reading_once": once}
+    return around | {"ratio": ratios["seconds"], "ratio_cpu": ratios["cpu_seconds"]}
+
+
+def keep(row: dict) -> None:
+    """Among the results."""
+    print(json.dumps(row, indent=1), flush=True)
     known = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else []
     RESULT.write_text(json.dumps([*known, row], indent=1) + "\n", encoding="utf-8")
 
