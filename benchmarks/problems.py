@@ -1,6 +1,7 @@
 """The problems, float64, no intercept: seeded synthetic ones and real data.
 
-NAME_bin is the same with two classes, NAME_groups with a norm of each row of the weights for a penalty.
+NAME_bin is the same with two classes, NAME_groups with norms of groups for a penalty: of each row of the weights, or
+with two classes, whose rows are single weights, of neighbouring columns.
 """
 
 import os
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 RATIOS = (0.1, 0.01)  # lam / lam_max
+PATHWAY = 10  # columns of a group of a problem with two classes
 T_CELL = (2, 3, 6, 9, 10, 11, 14, 23, 67)  # numbers of Golub's patients
 
 # Regimes of their own, from strong to weak priors: a solver that is fast at one end may be slow at the other.
@@ -44,7 +46,7 @@ class Problem:
     n_classes: int
     Y: np.ndarray = field(init=False, repr=False)
     lam_max: float = field(init=False)
-    grouped = False  # whether the norm is that of rows
+    grouped = False  # whether the norm is that of groups
 
     def __post_init__(self):
         self.Y = np.eye(self.n_classes)[self.y]
@@ -68,17 +70,30 @@ class Problem:
 
 
 class Grouped(Problem):
-    """The same with the sum of the 2-norms of the rows of W: a feature for all classes or for none."""
+    """The same with the sum of the 2-norms of groups of rows of W: of each row, or of ten where a row is one number."""
 
     grouped = True
 
+    @property
+    def starts(self):
+        """The first columns of the groups."""
+        return np.arange(0, self.X.shape[1], PATHWAY if self.binary else 1)
+
+    @property
+    def labels(self):
+        """The group of each column."""
+        return np.arange(self.X.shape[1]) // (PATHWAY if self.binary else 1)
+
     def norm(self, W):
-        """Row by row."""
-        return np.linalg.norm(W, axis=1).sum()
+        """Group by group."""
+        return self._lengths(W).sum()
 
     def dual_norm(self, G):
-        """The largest row."""
-        return np.linalg.norm(G, axis=1).max()
+        """The longest group; of two classes the gradient of the one that is modelled."""
+        return self._lengths(G[:, 1] if self.binary else G).max()
+
+    def _lengths(self, W):
+        return np.sqrt(np.add.reduceat((W * W).reshape(len(W), -1).sum(axis=1), self.starts))
 
 
 def dense(rng):
@@ -250,11 +265,12 @@ SYNTHETIC = {
 MADE = {"many": (many, 22), "rare": (rare, 23), "digits": (digits, 24)}  # with their own way of drawing labels
 LOADERS = {"covtype": "covtype_sample", "leukemias": "golub"}  # where the data set has another name
 REAL = {maker.__name__: maker for maker in (golub, leukemias, colon, isolet, covtype, mnist, news20, shuttle)}
+PATHWAYS = ("dense_bin_groups", "tall_bin_groups", "wide_bin_groups", "sparse_bin_groups", "golub_groups")
 NAMES = (
     *KNOWN,
     *("tall", "tall_bin", "kernel", "kernel_bin", "many", "many 2", "rare", "rare 2", "digits", "digits 2"),
     *("squares_bin", "squares_bin 2", "shuttle", "golub", "colon"),
-    *(GROUPED := ("dense_groups", "tall_groups", "wide_groups", "sparse_groups", "leukemias_groups")),
+    *(GROUPED := ("dense_groups", "tall_groups", "wide_groups", "sparse_groups", "leukemias_groups", *PATHWAYS)),
     *(BIG := ("covtype_bin", "covtype", "news20", "isolet", "mnist")),
 )
 
@@ -282,7 +298,7 @@ def ratios_of(name):
 
 def missing(name):
     """Why the data of that problem cannot be had, "" if they can."""
-    stem = name.partition(" ")[0].removesuffix("_bin").removesuffix("_groups")
+    stem = name.partition(" ")[0].removesuffix("_groups").removesuffix("_bin")
     if stem == "shuttle":
         return "" if shuttle_file().is_file() else "no data"
     return "" if stem in SYNTHETIC or stem in MADE or datasets().available()[LOADERS.get(stem, stem)] else "no data"

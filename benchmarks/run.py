@@ -1,4 +1,4 @@
-"""Run the benchmarks: python -m benchmarks.run [--quick] [--parts fits,paths,groups,growth,latency] [--problems ...]
+"""Run the benchmarks: python -m benchmarks.run [--quick] [--parts fits,paths,...] [--problems dense,...]
 
 A full run writes results/*.json and the tables of README.md; any other leaves both alone and writes results/partial/,
 unless --keep asks to put its races among those of results/. Results are written after every race.
@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from . import growth, latency, problems, race, table
+from . import group_cost, growth, latency, problems, race, table
 from .solvers import adapters
 from .worker import Worker
 
 RESULTS = Path(__file__).with_name("results")
 RACES = ("fits", "paths", "groups")  # groups: fits and paths of the problems that have them
-PARTS = (*RACES, "growth", "latency")
+PARTS = (*RACES, "group_cost", "growth", "latency")
 PATH_PROBLEMS = ("wide", "dense", "wide_bin", "dense_bin", "tall_bin", "sparse_bin", "golub", "colon")
 CHOICES = ("quick", "parts", "problems", "solvers", "ratios")
 PATH_POINTS = 100
@@ -48,6 +48,8 @@ def main(arguments=None):
             for _ in compete(problems.generate(name), present, options, facts):
                 facts["machine"] = machine(present, absent, load, time.perf_counter() - start)
                 save(facts, options)
+    if "group_cost" in options.parts:
+        facts["group_cost"] = group_cost.measure(options.problems, options.repeats)
     if "growth" in options.parts and not options.quick:
         facts["growth"] = growth.measure()
     if "latency" in options.parts:
@@ -199,7 +201,7 @@ def report(options):
     folder = RESULTS if goes_into_results(options) else RESULTS / "partial"
     files = [folder / f"{part}.json" for part in reversed(PARTS)]
     found = {file.stem: json.loads(file.read_text()) for file in files if file.exists()}
-    groups = found.pop("groups", None)
+    groups = found.pop("groups", {}) | {"cost": found.pop("group_cost", {}).get("group_cost", [])}
     text = table.render({k: v for facts in found.values() for k, v in facts.items()}, groups)
     print("\n" + text)
     if folder is RESULTS:

@@ -31,8 +31,8 @@ def render(facts, groups=None):
         parts += ["### The best peer at each accuracy", accuracies_table(races)]
     if facts.get("paths"):
         parts += ["## A path", main_table(facts["paths"]), accuracies_table(facts["paths"])]
-    if groups:
-        parts += ["## Groups of features across classes", *grouped(groups["machine"], groups["groups"])]
+    if groups and "groups" in groups:
+        parts += ["## Groups", *grouped(groups["machine"], groups["groups"]), *cost_table(groups["cost"])]
     if facts.get("growth"):
         parts += ["## Growth and memory", growth_table(facts["growth"])]
     if facts.get("latency"):
@@ -55,11 +55,35 @@ def grouped(where, races):
     ratios = {race["label"]: found[0] for race in races if (found := best(race))}
     slower = [f"{label} {ratio:.2f}" for label, ratio in ratios.items() if ratio < 1]
     close = [f"{label} {ratio:.2f}" for label, ratio in ratios.items() if 1 <= ratio < 2]
+    open_ = [race["label"] for race in races if best(race) is None and at_least(race) < 2]
     sentence = (
         f"The best peer needs {mean(list(ratios.values()))} times our time to 1e-6; slower than that peer: "
-        f"{', '.join(slower) or 'nowhere'}; at less than twice our time: {', '.join(close) or 'nowhere'}."
+        f"{', '.join(slower) or 'nowhere'}; at less than twice our time: {', '.join(close) or 'nowhere'}. No peer got "
+        f"there, and some peer's last rung took less than twice our time: {', '.join(open_) or 'nowhere'}."
     )
-    return machine(where, races), sentence, main_table(races), accuracies_table(races)
+    return machine(where, races), sentence, main_table(races, bounds=True), accuracies_table(races)
+
+
+def at_least(race):
+    """What every peer that was tried needs, in times of ours: as long as its longest rung, none being accurate."""
+    tried = [s["rungs"] for s in race["solvers"] if s["solver"] != OURS_NAME and s["failure"] != "not tried"]
+    longest = [max((rung["seconds"] for rung in rungs), default=0.0) for rungs in tried]
+    return min(longest, default=0.0) / seconds(race)[OURS_NAME]
+
+
+def cost_table(facts):
+    """A fit with groups beside an L1 fit of the same size."""
+    if not facts:
+        return
+    lines = [
+        "| to a gap of 1e-6 | weights kept | seconds | weights kept by L1 | seconds | ratio |",
+        "|---|" + "---:|" * 5,
+    ]
+    for f in facts:
+        cells = f["kept"], f"{f['seconds']:.4f}", f["plain_kept"], f"{f['plain_seconds']:.4f}"
+        ratio = f"{f['seconds'] / f['plain_seconds']:.2f}"
+        lines.append(" | ".join(["| " + f["label"], *map(str, cells), ratio]) + " |")
+    yield "\n".join(lines)
 
 
 def two(races):
@@ -112,27 +136,32 @@ def summary(races):
     return " ".join(sentences)
 
 
-def main_table(races):
-    """One line a race: our seconds, then each peer in times of ours, the best in bold."""
+def main_table(races, bounds=False):
+    """One line a race: our seconds, then each peer in times of ours, the best in bold.
+
+    With bounds a peer that was not accurate enough has the time of its longest rung, which it needs at least.
+    """
     peers = [name for name in dict.fromkeys(s["solver"] for r in races for s in r["solvers"]) if name != OURS_NAME]
     heads = "| | smaller, seconds | " + " | ".join(peers) + " | *limit, seconds* | *certified to* |"
     lines = [heads, "|---|" + "---:|" * (len(peers) + 3)]
     for race in races:
         by_name = {solver["solver"]: solver for solver in race["solvers"]}
-        cells = [ratio(race, by_name.get(name)) for name in peers]
+        cells = [ratio(race, by_name.get(name), bounds) for name in peers]
         ours = seconds(race).get(OURS_NAME)
         cells += [f"{race['limit']:.0f}", f"{max(race['certified'], ROUNDING):.0e}"]
         lines.append(f"| {race['label']} | " + " | ".join([f"{ours:.4f}" if ours else "no", *cells]) + " |")
     return "\n".join(lines)
 
 
-def ratio(race, solver):
+def ratio(race, solver, bounds=False):
     if solver is None:
         return "–"
     found = seconds(race)
     if solver["solver"] not in found or OURS_NAME not in found:
         reached = min((rung["excess"] for rung in solver["rungs"]), default=None)
-        return "no" if reached is None else f"no ({reached:.0e})"
+        if reached is None or not (bounds and OURS_NAME in found):
+            return "no" if reached is None else f"no ({reached:.0e})"
+        return f"≥ {max(rung['seconds'] for rung in solver['rungs']) / found[OURS_NAME]:.1f} ({reached:.0e})"
     text = f"{found[solver['solver']] / found[OURS_NAME]:.2f}"
     return f"**{text}**" if best(race)[1] == solver["solver"] else text
 

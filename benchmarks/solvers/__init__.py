@@ -3,7 +3,8 @@
 name                    as printed
 available()             its version, "" when it is not installed (and does not import it: workers do)
 supports(problem)       whether it solves this very objective
-grouped                 optional: True where it also has norms of rows (problem.grouped)
+grouped                 optional: True where it also has norms of groups (problem.grouped): of rows for several classes,
+                        of columns for two
 ladder()                tolerances, from loose to tight
 prepare(problem)        keep the data in the solver's favourite layout; not timed
 fit(lam, tol)           W at one lam, (p, n_classes), or (p,) for two classes; timed

@@ -1,6 +1,7 @@
 """adelie's group elastic net, every group of one coefficient, or of a feature, at one lam and along a path to it."""
 
 import numpy as np
+from scipy.sparse import csc_matrix
 
 from . import decades, installed
 
@@ -33,14 +34,18 @@ class Adelie:
         import adelie
 
         self.X = (
-            adelie.matrix.sparse(problem.X.tocsc(), method="naive") if problem.sparse else np.asfortranarray(problem.X)
+            adelie.matrix.sparse(csc_matrix(problem.X), method="naive")
+            if problem.sparse
+            else np.asfortranarray(problem.X)
         )
         self.glm = adelie.glm.binomial(problem.y.astype(float)) if problem.binary else adelie.glm.multinomial(problem.Y)
         # Its loss is divided by the samples and, for several classes, by the classes too.
         self.scale = len(problem.y) * (1 if problem.binary else problem.n_classes)
         self.shape, self.n_classes, self.lam_max = problem.X.shape, problem.n_classes, problem.lam_max
         self.binary, self.grouped = problem.binary, problem.grouped
-        self.scale *= np.sqrt(problem.n_classes) if problem.grouped else 1.0  # the factor of a row of the weights
+        self.starts = problem.starts if problem.grouped and problem.binary else None
+        # The factor of a row of the weights.
+        self.scale *= np.sqrt(problem.n_classes) if problem.grouped and not problem.binary else 1.0
 
     def fit(self, lam, tol):
         return self.unpack(self.path([lam], tol))[-1]
@@ -49,11 +54,12 @@ class Adelie:
         import adelie
 
         whole = self.binary or self.grouped
-        groups = None if whole else np.arange(self.shape[1] * self.n_classes).view(PerCoefficient)
+        groups = self.starts if whole else np.arange(self.shape[1] * self.n_classes).view(PerCoefficient)
         return adelie.grpnet(
             self.X,
             self.glm,
             groups=groups,
+            penalty=None if self.starts is None else np.ones(len(self.starts)),  # by default the roots of their sizes
             intercept=False,
             lmda_path=np.asarray(lams) / self.scale,
             tol=tol,

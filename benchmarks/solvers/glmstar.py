@@ -15,7 +15,7 @@ class Glmstar:
 
     @staticmethod
     def supports(problem):
-        return True
+        return not (problem.grouped and problem.binary)  # it has norms of rows, not of columns
 
     @staticmethod
     def ladder():

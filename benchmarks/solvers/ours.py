@@ -24,7 +24,10 @@ class Ours:
     def prepare(self, problem):
         self.X = problem.X.tocsc() if problem.sparse else np.asfortranarray(problem.X)
         self.y, self.binary = problem.y, problem.binary
-        self.options = {"fit_intercept": False, "groups": "features" if problem.grouped else None}
+        self.options = {"fit_intercept": False}
+        if problem.grouped:
+            self.options["groups"] = problem.labels if self.binary else "features"
+            self.options["group_factor"] = np.ones(len(problem.starts)) if self.binary else None
 
     def fit(self, lam, tol):
         from smaller import SMLR

@@ -33,7 +33,7 @@ class RGlmnet:
 
     @staticmethod
     def supports(problem):
-        return True
+        return not (problem.grouped and problem.binary)  # it has norms of rows, not of columns
 
     @staticmethod
     def ladder():
