@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -20,14 +21,16 @@ TITLES = {"k": "non-zeros, at {} dB", "dB": "signal to noise in dB, at {} non-ze
 
 
 def main() -> None:
-    """Two kinds of columns, against the number of non-zeros and against the signal-to-noise ratio."""
+    """Two kinds of columns, against non-zeros and against the signal-to-noise ratio; bars are standard errors."""
     matplotlib.rcParams.update({"svg.hashsalt": "smaller", "svg.fonttype": "path", "font.size": 9})
     figure, panels = plt.subplots(2, 2, figsize=(8, 6), layout="constrained", sharey=True)
     for axes, ((kind, axis), (values, lines)) in zip(
         panels.flat, recovery.curves(kept("recovery")).items(), strict=True
     ):
         for name, line in lines.items():
-            axes.plot(values, line, color=LOOKS[name][0], linestyle=LOOKS[name][1], label=name)
+            means, errors = np.transpose(line)
+            color, style = LOOKS[name]
+            axes.errorbar(values, means, errors, color=color, linestyle=style, label=name, elinewidth=0.7)
         at = recovery.AT_DECIBELS if axis == "k" else recovery.AT_NON_ZEROS
         axes.set(title=f"{kind} columns", xlabel=TITLES[axis].format(at), ylim=(0, 1.03))
     for row in panels:

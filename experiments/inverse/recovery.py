@@ -80,23 +80,30 @@ METHODS = {
 
 
 def curves(found: dict) -> dict:
-    """Of each kind of columns and axis: numbers on the axis, and for each method the mean shares."""
+    """Of each kind of columns and axis: numbers on the axis, and for each method mean shares and their errors."""
     drawn_curves = {}
     for kind in KINDS:
         for axis, values in (("k", NON_ZEROS), ("dB", DECIBELS)):
-            lines: dict[str, list[float]] = {name: [] for name in METHODS}
+            lines: dict[str, list[tuple[float, float]]] = {name: [] for name in METHODS}
             for value in values:
                 rows = [row for key, row in found.items() if key.startswith(f"{kind} {axis} {value} ")]
                 for name, line in lines.items():
-                    line.append(float(np.mean([row[name] for row in rows if name in row] or [np.nan])))
+                    line.append(mean_and_error([row[name] for row in rows if name in row]))
             drawn_curves[kind, axis] = values, lines
     return drawn_curves
 
 
+def mean_and_error(shares: list[float]) -> tuple[float, float]:
+    """The mean over the draws, and its standard error."""
+    if len(shares) < 2:
+        return np.nan, np.nan
+    return float(np.mean(shares)), float(np.std(shares, ddof=1) / np.sqrt(len(shares)))
+
+
 def summary(found: dict) -> list[str]:
-    """A table for each curve."""
+    """A table for each curve, with standard errors."""
     lines = []
     for (kind, axis), (values, methods) in curves(found).items():
         lines += [f"| {kind}, {axis} | {' | '.join(map(str, values))} |", "|" + "---|" * (1 + len(values))]
-        lines += [f"| {name} | {' | '.join(f'{v:.2f}' for v in line)} |" for name, line in methods.items()]
+        lines += [f"| {name} | {' | '.join(f'{v:.2f} ± {e:.2f}' for v, e in line)} |" for name, line in methods.items()]
     return lines

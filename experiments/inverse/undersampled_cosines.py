@@ -15,37 +15,46 @@ from smaller.solvers.type2.grouped import GroupedEvidence, GroupFit
 from .problems import undersampled
 
 DRAWS, NOISE = 5, 1e-4
+REPEATS = 2
 EM_STEPS, PROBES, ACCURACY = 50, 10, 1e-5  # of the script
+EM = 2  # of the other starts: 300 steps of EM, and no lasso
 
 
 def tasks():
-    """A key and a function for each draw."""
+    """A key and a function for each draw: first what is timed, then what other starts reach."""
     for seed in range(DRAWS):
-        yield f"4096 {seed}", (against_em, seed)
+        yield f"timed {seed}", (against_em, seed)
+    for seed in range(DRAWS):
+        yield f"others {seed}", (other_ends, seed)
 
 
 def against_em(seed: int) -> dict:
-    """Evidence, error and processor time, the script run before and after; and what other starts reach."""
+    """Evidence, error and processor time, the least of runs in turn with the script."""
     Phi, y, x = undersampled(seed, 4096, 1024, 256, NOISE)
 
     def timed(fit):
         began = time.process_time()
         return fit(), time.process_time() - began
 
-    def ours():
-        return TypeIIRegressor(noise=NOISE, fit_intercept=False).fit(Phi, y)
-
-    means, first = timed(lambda: covariance_free_em(Phi, y, NOISE, seed))
-    model, seconds = timed(ours)
-    second = timed(lambda: covariance_free_em(Phi, y, NOISE, seed))[1]
-    seconds = min(seconds, timed(ours)[1])
-    early = TypeIIRegressor(noise=NOISE, fit_intercept=False, em_steps=50).fit(Phi, y)
+    theirs, ours = [], []
+    for _ in range(REPEATS):
+        theirs.append(timed(lambda: covariance_free_em(Phi, y, NOISE, seed)))
+        ours.append(timed(lambda: TypeIIRegressor(noise=NOISE, fit_intercept=False).fit(Phi, y)))
+    model, early = ours[0][0], TypeIIRegressor(noise=NOISE, fit_intercept=False, em_steps=50).fit(Phi, y)
     return {
-        "evidence": float(model.evidence_), "best of others": max(other_starts(Phi, y)), "status": model.status_,
-        "violation": float(model.violation_), "error": relative(model.coef_, x),
-        "em_steps=50": relative(early.coef_, x),
-        "script error": relative(means, x), "seconds": seconds, "script seconds": min(first, second),
+        "evidence": float(model.evidence_), "status": model.status_, "violation": float(model.violation_),
+        "error": relative(model.coef_, x), "em_steps=50": relative(early.coef_, x),
+        "script error": relative(theirs[0][0], x),
+        "seconds": min(time for _, time in ours), "script seconds": min(time for _, time in theirs),
     }  # fmt: skip
+
+
+def other_ends(seed: int) -> dict:
+    """The best evidence that other starts lead to, and the error of the weights where EM itself leads."""
+    Phi, y, x = undersampled(seed, 4096, 1024, 256, NOISE)
+    ends = other_starts(Phi, y)
+    best = max(float(fit.log_evidence) for fit in ends)
+    return {"best of others": best, "error at the optimum of EM": relative(coefficients(ends[EM]), x)}
 
 
 def relative(found: np.ndarray, x: np.ndarray) -> float:
@@ -53,14 +62,21 @@ def relative(found: np.ndarray, x: np.ndarray) -> float:
     return float(np.linalg.norm(found - x) / np.linalg.norm(x))
 
 
-def other_starts(Phi, y) -> list[float]:
-    """Log evidences after Newton and the check of all columns, from EM of 60 and 100 steps and lassos from nothing."""
+def coefficients(fit: GroupFit) -> np.ndarray:
+    """The weights of all columns."""
+    x = np.zeros(fit.problem.columns.d)
+    x[fit.columns] = fit.mean[:, 0] / fit.problem.columns.unit[fit.columns]
+    return x
+
+
+def other_starts(Phi, y) -> list[GroupFit]:
+    """After Newton and the check of all columns: from EM of 60, 100 and 300 steps, from lassos after it or alone."""
     problem = GroupedEvidence(Evidence(as_design(Phi), y[:, None]))
     nothing = GroupFit(problem, np.empty(0, dtype=int), np.empty(0), NOISE)
-    starts = [strongest(problem, NOISE, steps) for steps in (60, 100)]
+    starts = [strongest(problem, NOISE, steps) for steps in (60, 100, 300)]
     starts.append(after_lassos(strongest(problem, NOISE, 100), 6))
     starts.append(after_lassos(nothing, FROM_NOTHING))
-    return [float(newton_and_check(start, 1e-3, 100, 0.0)[0].log_evidence) for start in starts]
+    return [newton_and_check(start, 1e-3, 100, 0.0)[0] for start in starts]
 
 
 def covariance_free_em(Phi, y: np.ndarray, noise: float, seed: int) -> np.ndarray:
@@ -90,13 +106,19 @@ def covariance_free_em(Phi, y: np.ndarray, noise: float, seed: int) -> np.ndarra
     return V[:, 0]
 
 
+ERRORS = "error", "error at the optimum of EM", "em_steps=50", "script error"
+
+
 def summary(found: dict) -> list[str]:
     """A line for each draw."""
-    lines = ["| draw | nats below the best | status | error | em_steps=50 | script | time over the script's |"]
-    lines.append("|" + "---|" * 7)
-    for key, row in found.items():
+    lines = ["| draw | nats below the best | status | error | optimum of EM | em_steps=50 | script | time over its |"]
+    lines.append("|" + "---|" * 8)
+    for seed in range(DRAWS):
+        row = found.get(f"timed {seed}", {}) | found.get(f"others {seed}", {})
+        if not {"seconds", "best of others"} <= row.keys():
+            continue
         below = max(row["best of others"] - row["evidence"], 0.0)
-        errors = [f"{row[name]:.2%}" for name in ("error", "em_steps=50", "script error")]
+        errors = [f"{row[name]:.2%}" for name in ERRORS]
         ratio = row["seconds"] / row["script seconds"]
-        lines.append(f"| {key} | {below:.2f} | {row['status']} | {' | '.join(errors)} | {ratio:.2f} |")
+        lines.append(f"| {seed + 1} | {below:.2f} | {row['status']} | {' | '.join(errors)} | {ratio:.2f} |")
     return lines
