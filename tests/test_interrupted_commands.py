@@ -2,6 +2,7 @@
 
 # ruff: noqa: E402  (the imports below need what is checked for first)
 
+import contextlib
 import os
 import shlex
 import signal
@@ -20,7 +21,8 @@ pd = pytest.importorskip("pandas")
 psutil = pytest.importorskip("psutil")
 
 import smaller
-from smaller.cli import memory, run
+from smaller import progress
+from smaller.cli import cluster, memory, run, terminal
 from smaller.persist import load_with_notes
 from smaller.report import paths
 from smaller.rows.dask.passes import Passes
@@ -212,6 +214,20 @@ def test_an_interrupted_fit_that_cannot_be_continued_leaves_nothing(phase):
     assert not left(family)
     assert nothing_half_written()
     assert not list(Path().glob("my.model*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_is_lost_in_a_callback_counts_at_the_next_pass(number):
+    """As in a callback of the garbage collector, whose exceptions Python does not pass on."""
+    with cluster._ended_by_signal(), terminal.working("Fitting"):
+        progress.tell("pass 1")
+        with contextlib.suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), number)
+            time.sleep(1)
+        with pytest.raises(KeyboardInterrupt):
+            progress.tell("pass 2")
+    with terminal.working("Fitting"):
+        progress.tell("pass 1")
 
 
 # -- a file that changes, or ends early, while workers read it

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from .terminal import add_progress
+from .terminal import add_progress, looking
 
 EXTRA = 'A table larger than memory needs Dask; install it with: pip install "smaller[dask]" (or see --memory)'
 TERMINATE = 0.95  # of its memory, where a worker is ended and replaced
@@ -85,19 +85,31 @@ def _plugin(distributed: Any) -> Any:
 
 @contextmanager
 def _ended_by_signal() -> Iterator[None]:
-    """Within this context the signal to end is an exception, so that the cluster is ended too."""
+    """Within this context Ctrl-C and the signal to end are exceptions, so that the cluster is ended too.
+
+    An exception in a callback of the garbage collector, of which the scheduler has one, goes no further: it is raised
+    again at the next pass.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    asked: list[KeyboardInterrupt] = []
 
     def end(number: int, frame: Any) -> None:
-        raise Terminated
+        asked.append(Terminated() if number == signal.SIGTERM else KeyboardInterrupt())
+        raise asked[0]
 
-    before = signal.signal(signal.SIGTERM, end)
+    def again() -> None:
+        if asked:
+            raise asked[0]
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield
+        with looking(again):
+            yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

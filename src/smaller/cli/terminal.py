@@ -40,6 +40,19 @@ def say(text: str = "") -> None:
     out.print(escape(text))
 
 
+_looking: list[Callable[[], None]] = []  # functions that are called whenever progress is told
+
+
+@contextmanager
+def looking(look: Callable[[], None]) -> Iterator[None]:
+    """Within this context a function is called whenever progress is told; it may end the work by an exception."""
+    _looking.append(look)
+    try:
+        yield
+    finally:
+        _looking.remove(look)
+
+
 _adding: list[Callable[[str], None]] = []  # functions that add to the progress that is shown, the innermost last
 
 
@@ -58,6 +71,8 @@ def working(what: str, total: int | None = None) -> Iterator[Callable[..., None]
 
         def describe(done: str) -> None:
             nonlocal last
+            for look in _looking:
+                look()
             last = done
             bar.update(task, description=f"{escape(what)}, {escape(done)}")
 
