@@ -228,25 +228,17 @@ def z_scores(sample, reference):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", ["pima", "diabetes"])
 def test_quick_cases_agree_with_other_samplers(name, seed):
-    scores = scores_of(name, seed, draws=2000)
-    assert scores.max() < 4.5
-    assert (scores > 3).mean() <= 0.01
+    check_case(name, seed, draws=2000)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("folder", dict.fromkeys(folder for folder, *_ in CASES.values()))
-def test_cases_agree_with_other_samplers(folder):
-    """Differences are above 3 errors in at most 1 % of the numbers of a case, over three seeds, and never above 4.5."""
-    names = [name for name, (where, *_) in CASES.items() if where == folder]
-    draws = 3000 if "iris" in folder else 10_000
-    scores = np.concatenate([scores_of(name, seed, draws) for name in names for seed in SEEDS])
-    print(f"{folder}: {(scores > 3).sum()} of {len(scores)} above 3")
-    assert scores.max() < 4.5
-    assert (scores > 3).mean() <= 0.01
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", CASES)
+def test_cases_agree_with_other_samplers(name, seed):
+    check_case(name, seed, draws=3000 if "iris" in name else 10_000)
 
 
-def scores_of(name, seed, draws):
-    """Differences of a sample to the numbers of NUTS, in units of both Monte Carlo errors, without their sign."""
+def check_case(name, seed, draws):
     folder, place, make, options = CASES[name]
     given, reference = case(folder)
     model = make().fit(given["X"], given["y"])
@@ -255,7 +247,8 @@ def scores_of(name, seed, draws):
         sample = sample_posterior(model, given["X"], given["y"], draws=draws, random_state=seed, **options)
     scores = np.abs(z_scores(sample, reference["results"][place]["nuts"]["w"]))
     print(name, seed, scores.max().round(2), sample.diagnostics)
-    return scores
+    assert scores.max() < 4.5
+    assert (scores > 3).mean() <= 0.01
 
 
 def test_a_normal_prior_has_the_exact_posterior_of_a_linear_model():
