@@ -139,6 +139,18 @@ def test_a_large_gap_counts_what_is_left_of_the_free_weights_too(l1):
         assert found.objective - least <= found.gap * found.objective
 
 
+@pytest.mark.parametrize("l1", [0.0, 1e-12])
+def test_free_weights_that_may_change_much_of_the_objective_certify_nothing(l1):
+    """The gradient of the first column is 2e-10 of its largest, but that is a multiple of the objective."""
+    design, labels = as_design(np.array([[1.0, 0.0], [1.0, 0.5]])), np.array([[0.0], [1.0]])
+    offset = np.array([[-23.0], [23.0]])
+    objective = Posterior(design, labels, Multinomial(True), ElasticNet(l1, 1e-9, [0.0, 1.0]), offset=offset)
+    W = np.array([[1.0], [0.1]])
+    assert objective.at(W).gap == np.inf
+    if l1:
+        assert newton(objective, W, 1e-3, 0).gap == np.inf
+
+
 @pytest.mark.parametrize("max_iter", [1, 3, None])
 def test_the_objectives_of_a_path_are_those_of_its_weights_also_where_it_stops_early(max_iter):
     """Of four classes a row may shift between its two middle values, which lowers the penalty of unfinished weights."""
@@ -257,6 +269,16 @@ def test_the_objective_is_that_of_weights_whose_common_shift_was_taken_out():
     solution = history.solution(free.at(W), 1e-6, 1)
     assert abs(solution.weights[0].sum()) <= 1.0
     assert solution.objective == pytest.approx(free.value(solution.weights), rel=1e-12)
+
+
+def test_free_weights_do_not_drift_together_while_they_are_fitted():
+    objective = posterior(True)
+    free = Posterior(objective.design, objective.Y, objective.likelihood, ElasticNet(1.0, 0.0, [0.0, 1.0, 1.0, 1.0]))
+    W = free.start()
+    W[0] += 1e9
+    found = newton(free, W, 1e-9, 100)
+    assert np.abs(found.weights[0]).max() < 100
+    assert found.objective == pytest.approx(newton(free, free.start(), 1e-9, 100).objective, rel=1e-9)
 
 
 def test_columns_without_a_penalty_that_are_nearly_collinear_are_fitted_to_the_end():

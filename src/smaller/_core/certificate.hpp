@@ -31,6 +31,9 @@ public:
     std::vector<double> P, U;  // means and residuals, (n, k)
 
     static constexpr double FREE_TOLERANCE = 1e-9;  // a free weight counts as fitted where its residual is below this
+    // So much of the objective at most may what is left of the free gradients change: the estimate of it is to first
+    // order, for moves that no penalised weight cancels.
+    static constexpr double FREE_SHARE = 1e-3;
 
     // `negligible`: a gap is relative to the objective, or to this where the objective is as good as 0.
     Certificate(const Samples& samples, const double* offset, double negligible)
@@ -155,7 +158,9 @@ private:
         if (unridged != all) dual = std::max(dual, dual_at(point, prior, 1.0 / unridged, known));
         const double gap = std::max(0.0, value - dual), size = std::max(std::abs(value), negligible);
         measure_swing(point.F);
-        return (gap + free_slack(point, prior) + rounding(point, span)) / size;
+        const double slack = free_slack(point, prior);
+        if (slack > FREE_SHARE * size) return std::numeric_limits<double>::infinity();
+        return (gap + slack + rounding(point, span)) / size;
     }
 
     double dual_at(const Point& point, const Penalty& prior, double rho, double known) {

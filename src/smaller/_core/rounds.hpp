@@ -307,6 +307,7 @@ private:
                                poll);
         const Outcome out = newton.run(target, STEPS_PER_PASS);
         for (size_t c = 0; c < a; ++c) at.W[places[c]] = w[c];
+        remove_common_shifts();
         update_support(places);
         if (D.intercept) std::copy_n(b.data(), k, at.W + inner);
         const bool same = refresh() <= DRIFT;
@@ -315,6 +316,19 @@ private:
             fresh.push_back(places[c]);
         }
         return out;
+    }
+
+    // A shift of a column without a penalty that all classes share changes no probability, but a large one costs the
+    // scores their digits.
+    void remove_common_shifts() {
+        if (D.family != SYMMETRIC) return;
+        for (const size_t t : pressing.unsparse) {
+            size_t free = 0;
+            while (t % k == 0 && free < k && prior.free(t + free)) ++free;
+            if (free < k) continue;
+            const double mean = sum(at.W + t, k) / static_cast<double>(k);
+            for (size_t l = 0; l < k; ++l) at.W[t + l] -= mean;
+        }
     }
 
     // The groups of a working set, and each weight that is in none.

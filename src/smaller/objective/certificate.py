@@ -15,6 +15,9 @@ from .point import Fit, Verdict
 
 # Free columns count as fitted exactly when their gradient, relative to its largest possible value, is below this.
 FREE_TOLERANCE = 1e-9
+# So much of the objective at most may what is left of these gradients change: the estimate of it is to first order, for
+# moves that no penalised weight cancels.
+FREE_SHARE = 1e-3
 
 EPSILON = 1e-15  # rounding error of a sum of products, relative to the lengths of its factors
 # Nats for each sample: a gap is relative to the objective, or to this where the objective is as good as 0.
@@ -47,8 +50,10 @@ def relative_gap(objective: Any, W: np.ndarray, value: float, fit: Fit, verdict:
     known = _known_part(objective, W, fit)
     dual = max(_dual(objective, fit.U, fit.G, shrink, known) for shrink in verdict.shrinkages)
     swing = _swing(objective, fit.F)
-    hidden = _free_slack(objective, fit.G, swing) + _rounding(objective, W, fit, swing)
-    return float((max(0.0, value - dual) + hidden) / max(abs(value), NEGLIGIBLE * objective.total))
+    slack, size = _free_slack(objective, fit.G, swing), max(abs(value), NEGLIGIBLE * objective.total)
+    if slack > FREE_SHARE * size:
+        return np.inf
+    return float((max(0.0, value - dual) + slack + _rounding(objective, W, fit, swing)) / size)
 
 
 def _swing(objective: Any, F: np.ndarray) -> np.ndarray:

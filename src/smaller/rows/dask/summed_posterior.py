@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ...design import Design
-from ...objective.certificate import FREE_TOLERANCE, NEGLIGIBLE, optimality
+from ...objective.certificate import FREE_SHARE, FREE_TOLERANCE, NEGLIGIBLE, optimality
 from ...objective.posterior import Posterior
 from ...objective.sample import Sample
 from ...priors import ElasticNet
@@ -217,7 +217,8 @@ class SummedPosterior(Posterior):
         held, left = G[free] @ W[:d][free], np.abs(G[free])
         dual = max(self._dual_at(sums, G, rho, move, eps) + rho * held for rho in self._shrinkages(G))
         slack = left @ (self.total / self.scale[:d][free] + np.abs(W[:d][free]))
-        return float(max(0.0, value - dual) + slack) / max(abs(value), NEGLIGIBLE * self.total)
+        size = max(abs(value), NEGLIGIBLE * self.total)
+        return np.inf if slack > FREE_SHARE * size else float(max(0.0, value - dual) + slack) / size
 
     def _transport(self, sums: Sums) -> tuple[np.ndarray | None, float]:
         """M, (m, m), and the largest fraction that a class gives away."""
