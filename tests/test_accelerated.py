@@ -542,3 +542,32 @@ def test_numpy_fits_import_neither_torch_nor_array_api_compat():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+WITHOUT_CORE = """
+import sys, warnings
+sys.modules["smaller._core.compiled"] = None  # as where there was no compiler
+import array_api_strict as xp
+from sklearn.datasets import load_iris
+from smaller import SMLR, _core
+X, y = load_iris(return_X_y=True)
+X = xp.asarray(X, device=xp.Device("device1"))
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    models = [SMLR(lam=1.0).fit(X, y) for _ in range(2)]
+assert not _core.COMPILED
+assert models[1].dual_gap_ <= 1e-6
+print(*(f"{each.category.__name__}: {each.message}" for each in told), sep="\\n")
+"""
+
+
+@pytest.mark.skipif(not STRICT, reason="array-api-strict is not installed")
+def test_without_the_compiled_core_a_fit_on_a_device_warns_once():
+    environment = {**os.environ, "SMALLER_PURE": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_CORE], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("\n") == 1, done.stdout
+    assert done.stdout.startswith("CompiledCoreWarning: smaller was installed without its compiled core")
+    assert "many times slower. Install a C++ compiler" in done.stdout

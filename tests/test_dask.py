@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit, StratifiedKFold
 from smaller import RMLR, SBMLR, SMLR, SMLRCV, path
 from smaller.basis import Kernel
 from smaller.errors import EmptyModelWarning, FitInterrupted
-from smaller.inference import Knockoffs
+from smaller.inference import Knockoffs, debiased
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -327,6 +327,36 @@ def test_passes_are_counted_as_blocks_are_read(here):
     dX = da.from_array(X, chunks=(300, X.shape[1])).map_blocks(read, meta=X[:0])
     model = SMLR(lam=8.0).fit(dX, da.from_array(y, chunks=300))
     assert sum(reads) == model.n_passes_ * len(y)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "frame", "shared", "kept"])
+def test_a_pass_computes_a_block_in_one_task(kind, here):
+    """A task that several blocks need is one of its own and runs once in a pass; of what is kept nothing runs again."""
+    X, y = data()
+    ran = []
+
+    def block(values, start):
+        ran.append(start)
+        return values[start : start + 300]
+
+    whole = dask.delayed(lambda: ran.append("shared") or X)() if kind == "shared" else dask.delayed(X)
+    parts = [dask.delayed(block)(whole, start) for start in (0, 300, 600)]
+    dX = da.concatenate([da.from_delayed(part, (300, 8), dtype=float) for part in parts])
+    dy = da.from_array(y, chunks=300)
+    if kind == "frame":
+        table = dd.from_delayed([dask.delayed(pd.DataFrame)(part, columns=list("abcdefgh")) for part in parts])
+        dX, dy = table, table["a"] > 0
+    if kind == "kept":
+        dX, dy = dask.persist(dX, dy)
+    passes = Passes(row_blocks(dX, dy, None, None))
+    for count in (1, 2):
+        ran.clear()
+        total = passes.total(lambda X, y, weight, offset, task: np.array([len(y), len(X)]), add, None)
+        assert total.tolist() == [900, 900]
+        assert passes.count == count
+        assert sorted(ran, key=str) == {"kept": [], "shared": [0, 300, 600, "shared"]}.get(kind, [0, 300, 600])
+    graph = dict(passes._graph.of_pass(len, add, None).dask)
+    assert len(graph) == 3 + 1 + 1 + (kind != "kept")  # blocks, their sum, what they are told, what they share
 
 
 def test_rows_stay_where_they_are(cluster):
@@ -655,6 +685,8 @@ def test_what_needs_all_rows_is_refused(here):
         RMLR(lam="evidence", basis=Kernel(centers=np.outer(np.arange(2500.0), np.ones(8)))).fit(X, y)
     with pytest.raises(ValueError, match="takes rows in memory"):
         Knockoffs().fit(X, y)
+    with pytest.raises(ValueError, match="takes rows in memory"):
+        debiased(SMLR(), X, y)
     with pytest.raises(ValueError, match="not negative"):
         SMLR().fit(X, y, sample_weight=-da.ones(900, chunks=170))
 

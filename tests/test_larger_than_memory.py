@@ -6,6 +6,8 @@ import io
 import os
 import re
 import shlex
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -111,7 +113,7 @@ def test_a_table_read_in_blocks_gives_the_model_of_memory(ending, capsys, in_blo
     command(f"{fit} -o memory.model", capsys)
     in_blocks()
     out, _ = command(f"{fit} --memory 1.5GB -o blocks.model", capsys)
-    assert re.search(r"workers? of at most \d+ MB each read the 3000 rows in \d+ blocks", out)
+    assert re.search(r"workers? of at most [\d.]+ [MG]B each read the 3000 rows in \d+ blocks", out)
     assert ("written anew" in out) == (ending != "parquet")
     _, blocks = same("memory.model", "blocks.model", file)
     assert blocks.n_passes_ > 2
@@ -380,6 +382,33 @@ def test_predictions_in_portions_are_those_of_the_whole(ending, capsys, monkeypa
     assert command(predict, capsys)[0] == shown
     read = pd.read_parquet if ending == "parquet" else pd.read_csv
     pd.testing.assert_frame_equal(read(f"whole.{ending}"), read(f"parts.{ending}"))
+
+
+PEAK = """
+import re, sys
+from smaller.__main__ import main
+code = main()
+print("peak", re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+sys.exit(code)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="where Linux tells the peak of a process")
+def test_the_memory_of_predictions_does_not_grow_with_the_rows(capsys):
+    """Of 400 000 rows more, whose inputs take 128 MB; what grows a little is what the allocator keeps."""
+    rng, peaks = np.random.default_rng(0), []
+    for rows in (100_000, 500_000):
+        frame = pd.DataFrame(rng.normal(size=(rows, 40)), columns=[f"q{j}" for j in range(40)])
+        frame.to_parquet(f"{rows}.parquet", index=False, row_group_size=5000)
+        if not peaks:
+            frame[:500].assign(y=np.arange(500) % 2).to_csv("few.csv", index=False)
+            command("fit few.csv --model rmlr --lam 1 -o my.model", capsys)
+        words = ["predict", "my.model", f"{rows}.parquet", "-o", "out.csv"]
+        done = subprocess.run([sys.executable, "-c", PEAK, *words], capture_output=True, text=True, check=True)
+        assert f"{rows} rows predicted" in done.stdout
+        peaks.append(int(done.stdout.rpartition("peak ")[2]) * 1024)
+    assert peaks[1] - peaks[0] < 64e6
 
 
 def test_gaps_in_a_later_portion_are_counted_to_the_end_and_nothing_is_written(capsys, monkeypatch):

@@ -23,6 +23,8 @@ SETTINGS: dict[str, Any] = {
     "distributed.worker.memory.terminate": TERMINATE,
     "distributed.scheduler.allowed-failures": DEATHS,
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
     "distributed.worker.preload": ["smaller.rows.dask.local_worker"],
     # Blocks come and go: memory that is given back to the system at once, and asked for again, takes four times as long
     # as what is done with it. So a worker keeps what a block or two need.

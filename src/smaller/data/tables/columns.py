@@ -147,7 +147,7 @@ def is_figure(text: str) -> bool:
 
 
 def is_number(column) -> bool:
-    """Whether a column has numbers; booleans count as categories."""
+    """Whether a column, or one of this dtype, has numbers; booleans count as categories."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
     return is_numeric_dtype(column) and not is_bool_dtype(column)

@@ -55,7 +55,7 @@ def study(path: Any, wanted: Reading, frames: Callable) -> Study:
     for frame in frames():
         empty = [name for name in (empty if rows else frame.columns) if frame[name].isna().all()]
         names, rows = list(frame.columns), rows + len(frame)
-        text |= {name for name in names if not is_number(frame[name])}
+        text |= {name for name, kind in frame.dtypes.items() if name not in text and not is_number(kind)}
         spans.add(frame)
         wanted.progress(rows)
     if not rows:

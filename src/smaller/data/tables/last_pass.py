@@ -192,7 +192,9 @@ def _places(columns: Columns) -> dict[str, slice]:
 def gaps_of(X: np.ndarray, columns: Columns, unseen: Counter[str]) -> Gaps:
     """The gaps of rows of inputs."""
     missing, infinite = Counter[str](), Counter[str]()
-    for name, place in _places(columns).items():
+    with np.errstate(over="ignore", invalid="ignore"):
+        places = {} if np.isfinite(X.sum()) else _places(columns)  # one look at all columns: most tables have no gaps
+    for name, place in places.items():
         if place.stop > place.start:
             missing[name] = int(np.isnan(X[:, place.start]).sum())
             infinite[name] = int(np.isinf(X[:, place]).sum())
@@ -229,7 +231,9 @@ def imputing(columns: Columns, median: Callable[[int, str], float]) -> Columns:
 
 
 def close_gaps(X: np.ndarray, columns: Columns) -> None:
-    """Replace missing values by those to impute."""
+    """Replace missing values by those to impute, where there are any."""
+    if not columns.fill:
+        return
     for name, place in _places(columns).items():
         if place.stop > place.start:
             gap = np.isnan(X[:, place.start])

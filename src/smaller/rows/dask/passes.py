@@ -1,4 +1,4 @@
-"""One pass over the data: a function of each block of rows, and a tree that combines the results."""
+"""Passes over the blocks of rows of Dask collections, computed on a cluster that may be lost."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 from ...errors import FitInterrupted
 from ...progress import tell
-
-FAN_IN = 8  # partial results that are combined at a time
+from .block_tasks import BlockGraph
 
 
 class Passes:
@@ -22,21 +22,15 @@ class Passes:
         self.count = 0
         self.client = _active_client()
 
+    @cached_property
+    def _graph(self) -> BlockGraph:
+        return BlockGraph(self.blocks)
+
     def total(self, function: Callable, combine: Callable, task: Any) -> Any:
-        """combine([...]) over function(X, y, weight, offset, task) of every block.
-
-        The task is part of the graph, so that a worker that replaces a lost one gets it as well.
-        """
-        from dask import delayed
-
-        sent = delayed(task, traverse=False, pure=False)
-        apply, add = delayed(function, pure=False), delayed(combine, pure=False)
-        level = [apply(*block, sent) for block in self.blocks]
-        while len(level) > 1:
-            level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
+        """combine([...]) over function(X, y, weight, offset, task) of every block."""
         self.count += 1
         tell(f"pass {self.count} over the data")
-        return self._compute(level[0])
+        return self._compute(self._graph.of_pass(function, combine, task))
 
     def keep(self, blocks: list[Any]) -> list[Any]:
         """Small blocks that every pass needs, computed once; a worker that loses one computes it again."""
