@@ -28,6 +28,8 @@ CARELESS, FEW_STEPS = 1e-2, 8  # slope and steps of Newton's method in the first
 UNSETTLED = 1.0  # nats that are promised, while which steps of large models stay careless
 EFFORT = 1e12  # cubes of the model's columns over all steps: a few minutes, in which models of 4000 columns are reached
 STEPS = 40  # of Newton's method in a round
+BETWEEN = 2  # from one exchange of groups to the next, while more than the tolerance is promised
+SETTLED = 0.1  # of the last violation: a round goes no further before all groups are looked at again
 ENTER = 16  # groups that may enter at a time, or a quarter of those in the model
 CAUTIOUS, SHRINKS = 0.3, 20  # of its best variance alone, what a group enters with, and how often that is repeated
 NEAR, NEAREST = 0.5, 64  # q2 over k z of groups that may enter before all are looked at again, and how many at least
@@ -118,7 +120,7 @@ def newton_and_check(
         if early:
             fit = newton_on_variances(_entered(fit, near)[0], CARELESS, FEW_STEPS, bold=i > 0)
         else:
-            fit = settled(fit, near, tol, effort)
+            fit = settled(fit, near, max(tol, SETTLED * history[-1].violation), effort)
         z, q2 = fit.slopes()
         outside = np.setdiff1d(np.arange(len(fit.problem)), fit.groups, assume_unique=True)
         promised = float(promises(fit.problem, outside, z[outside], q2[outside]).sum())
@@ -146,7 +148,7 @@ def settled(fit: GroupFit, near: np.ndarray, tol: float, effort: float = np.inf)
     for _ in range(EXCHANGES):
         outside = np.setdiff1d(near, fit.groups, assume_unique=True)
         grown, promised = _entered(fit, outside)
-        fit = newton_on_variances(grown, max(0.1 * tol, 0.1 * promised), STEPS)
+        fit = newton_on_variances(grown, 0.1 * max(tol, promised), BETWEEN if promised > tol else STEPS)
         near = np.union1d(near, np.setdiff1d(grown.groups, fit.groups, assume_unique=True))
         if promised <= 0.1 * tol or problem.work > effort:
             break

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, eigh
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dposv, dpotrf, dpotri
 
 from .grouped import GroupFit
 
@@ -22,6 +22,7 @@ CONVEX = 1e-10  # of the bound's curvature, which is added to a Hessian that is 
 SHIFTS = 0.01, 3.0  # the first multiple of the bound's curvature that makes the Hessian positive, and its growth
 HALVINGS = 6  # of a step that raises L, before the Hessian is shifted further
 LARGEST_SHIFT = 1e4  # at which a step is that of the reweighting rule, and small
+PIVOTS = 10  # sets of variances that are held at 0 in one step
 FLAT = 1e-3  # of the bound's curvature: the least curvature of a direction in which L is not convex
 
 
@@ -89,9 +90,7 @@ def _steps(at: Derivatives, bold: bool) -> Iterator[np.ndarray]:
     A bold one follows directions of negative curvature as far as this curvature says. Else multiples of the bound's
     curvature are added, the smallest first: a large one makes a small step of the reweighting rule.
     """
-    step = _newton_step(at, CONVEX)
-    if step is None and bold:
-        step = _along_negative_curvature(at)
+    step = _newton_step(at, CONVEX, bold)
     if step is not None:
         yield step
     shift = SHIFTS[0]
@@ -102,34 +101,69 @@ def _steps(at: Derivatives, bold: bool) -> Iterator[np.ndarray]:
         shift *= SHIFTS[1] if step is None else SHIFTS[1] ** 2
 
 
-def _newton_step(at: Derivatives, shift: float) -> np.ndarray | None:
-    """-(H + shift diag(bound))^-1 slope; None where this is not positive definite."""
-    shifted = at.hessian.copy(order="F")
-    shifted.flat[:: len(shifted) + 1] += shift * at.bound
-    factor, failed = dpotrf(shifted, lower=1, overwrite_a=1)
-    return None if failed else -cho_solve((factor, True), at.slope)
+def _newton_step(at: Derivatives, shift: float, bold: bool = False) -> np.ndarray | None:
+    """The least of slope.d + d H d / 2 with shift diag(bound) in H and no variance below 0; None where it has none.
 
-
-def _along_negative_curvature(at: Derivatives) -> np.ndarray | None:
-    """Newton's step with the sizes of the curvatures of the weakly determined groups; None where others are concave.
-
-    These curvatures are what is left when the strongly determined groups follow, relative to those of the bound.
+    It is found for the weakly determined groups as the strongly determined ones follow them. Where only the latter are
+    convex, a bold step takes the sizes of the curvatures of the former.
     """
-    strong, weak = np.flatnonzero(at.strong), np.flatnonzero(~at.strong)
-    H, slope = at.hessian, at.slope
-    if not len(weak):
-        return None
-    factor, failed = dpotrf(np.asfortranarray(H[np.ix_(strong, strong)]), lower=1, overwrite_a=1)
-    if failed:
-        return None
+    H, strong, weak = at.hessian, np.flatnonzero(at.strong), np.flatnonzero(~at.strong)
     cross = H[np.ix_(strong, weak)] + H[np.ix_(weak, strong)].T  # one of the two lies above the diagonal, where 0 is
-    solved = cho_solve((factor, True), np.column_stack([cross, slope[strong]]))
-    scale = 1 / np.sqrt(at.bound[weak])
-    curvature, V = eigh((H[np.ix_(weak, weak)] - cross.T @ solved[:, :-1]) * np.outer(scale, scale))
-    left = V.T @ (scale * (slope[weak] - cross.T @ solved[:, -1]))
+    follow = _solved(_shifted(at, shift, strong), np.column_stack([cross, at.slope[strong]]))
+    if follow is None:
+        return None
+    left = _convex(_shifted(at, shift, weak) - cross.T @ follow[:, :-1], at.bound[weak], bold)
+    if left is None:
+        return None
     step = np.empty(len(H))
-    step[weak] = -scale * (V @ (left / np.maximum(np.abs(curvature), FLAT)))
-    step[strong] = -solved[:, -1] - solved[:, :-1] @ step[weak]
+    step[weak] = _not_below_0(left, at.slope[weak] - cross.T @ follow[:, -1])
+    step[strong] = -follow[:, -1] - follow[:, :-1] @ step[weak]
+    return step
+
+
+def _shifted(at: Derivatives, shift: float, groups: np.ndarray) -> np.ndarray:
+    """The lower triangle of H + shift diag(bound) of some groups, in the order of LAPACK."""
+    H = at.hessian[groups][:, groups]
+    H.flat[:: len(H) + 1] += shift * at.bound[groups]
+    return H
+
+
+def _solved(lower: np.ndarray, right: np.ndarray) -> np.ndarray | None:
+    """Of a matrix that is given by its lower triangle; None where it is not positive definite."""
+    if not len(lower):
+        return right
+    factor, failed = dpotrf(lower, lower=1, overwrite_a=1)
+    return None if failed else cho_solve((factor, True), right)
+
+
+def _convex(lower: np.ndarray, bound: np.ndarray, bold: bool) -> np.ndarray | None:
+    """A matrix from its lower triangle, if it is positive definite; a bold one with the sizes of its curvatures."""
+    whole = np.tril(lower) + np.tril(lower, -1).T
+    if not len(whole) or not dpotrf(whole, lower=1)[1]:
+        return whole
+    if not bold:
+        return None
+    root = np.sqrt(bound)
+    curvature, V = eigh(whole / np.outer(root, root))
+    V = root[:, None] * V
+    return (V * np.maximum(np.abs(curvature), FLAT)) @ V.T
+
+
+def _not_below_0(H: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """The least of slope.d + d H d / 2 where no d, a relative change, is below -1, by block pivoting.
+
+    All that fall below are held there together, and all that this raises are set free together.
+    """
+    step, held = np.empty(len(H)), np.zeros(len(H), dtype=bool)
+    for _ in range(PIVOTS):
+        free = np.flatnonzero(~held)
+        step[held] = -1.0
+        if len(free):
+            step[free] = -dposv(H[np.ix_(free, free)], slope[free] - H[np.ix_(free, held)].sum(axis=1), lower=1)[1]
+        low, back = step < -1, held & (slope + H @ step < 0)
+        if not (low.any() or back.any()):
+            break
+        held = (held | low) & ~back
     return step
 
 
