@@ -6,6 +6,7 @@ import contextlib
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -228,6 +229,26 @@ def test_a_signal_that_is_lost_in_a_callback_counts_at_the_next_pass(number):
             progress.tell("pass 2")
     with terminal.working("Fitting"):
         progress.tell("pass 1")
+
+
+# -- two commands at a time
+
+
+def test_a_second_command_on_the_same_machine_says_nothing_of_ports():
+    """Nothing listens but on this machine, and the port on which Dask shows its pages may be taken."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):  # another process has it: as good
+            taken.bind(("0.0.0.0", 8787))
+            taken.listen()
+        process = begin(f"{FIT} {SMLR}")
+        wait_for(process, "PASS evaluate 1")
+        family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+        found = [each.laddr.ip for one in family for each in one.net_connections() if each.status == psutil.CONN_LISTEN]
+        _, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    assert err == ""
+    assert set(found) == {"127.0.0.1"}
 
 
 # -- a file that changes, or ends early, while workers read it

@@ -15,6 +15,8 @@ from .terminal import add_progress, looking
 EXTRA = 'A table larger than memory needs Dask; install it with: pip install "smaller[dask]" (or see --memory)'
 TERMINATE = 0.95  # of its memory, where a worker is ended and replaced
 DEATHS = 5  # workers that may be lost with the same block
+# A scheduler always has a server of web pages, by default on a port that another command may have, told in warnings.
+NO_PAGES = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
 SETTINGS: dict[str, Any] = {
     # Nothing is kept on workers, so that nothing is worth writing to disk, or waiting for.
     "distributed.worker.memory.target": False,
@@ -25,6 +27,8 @@ SETTINGS: dict[str, Any] = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
     "distributed.worker.preload": ["smaller.rows.dask.local_worker"],
     # Blocks come and go: memory that is given back to the system at once, and asked for again, takes four times as long
     # as what is done with it. So a worker keeps what a block or two need.
@@ -52,7 +56,7 @@ def local_cluster(workers: int, memory: int, folder: Path) -> Iterator[Any]:
     settings = {**SETTINGS, "temporary-directory": str(folder)}
     with _ended_by_signal(), dask.config.set(settings):
         cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, memory_limit=memory, dashboard_address=None,
+            n_workers=workers, threads_per_worker=1, memory_limit=memory, scheduler_kwargs=NO_PAGES,
             silence_logs=logging.CRITICAL + 1, local_directory=str(folder), host="127.0.0.1",
         )  # fmt: skip
         client = None
