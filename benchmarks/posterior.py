@@ -5,10 +5,11 @@
 One core, the same posterior (Laplace prior of fixed strength on standardised columns, flat intercepts), one chain each,
 after warm-up and compilation; of each only the drawing is timed. The samplers take turns, since other work on the
 machine slows all of them in one round: rates are medians over the rounds, ratios medians of those within a round. The
-figure is the smallest bulk effective sample size over all weights, each less its mean over the classes, divided by the
-seconds. bayes-bridge has numbers and two classes only, and its prior of numbers does not scale with the noise: there
-its strength is that of the model divided by the deviation of the noise found. Needs numpyro and polyagamma beside
-smaller; bayesbridge 0.2.6, which builds with Cython below 3, is left out where it is not installed.
+figures are the smallest effective sample sizes over all weights, each less its mean over the classes, divided by the
+seconds: of bulks (means), and of tails (the indicators of 5 % and 95 % quantiles). bayes-bridge has numbers and two
+classes only, and its prior of numbers does not scale with the noise: there its strength is that of the model divided by
+the deviation of the noise found. Needs numpyro and polyagamma beside smaller; bayesbridge 0.2.6, which builds with
+Cython below 3, is left out where it is not installed.
 """
 
 from __future__ import annotations
@@ -37,8 +38,9 @@ from smaller.models.base import Given  # noqa: E402
 
 WARMUP = 500  # sweeps of smaller
 conjugate_gradients = linalg.cg
-ROUNDS, ENOUGH = 5, 5.0  # runs of each sampler, and seconds after which it has no other
+ROUNDS, ENOUGH = 5, 15.0  # runs of each sampler, and seconds after which it has no other
 FEW = 100  # draws
+RATES = ("ess_per_second", "tail_per_second")
 RESULTS = Path(__file__).parent / "results" / "posterior.json"
 
 
@@ -54,18 +56,19 @@ def of_training(load):
 
 
 PROBLEMS = {  # data, strength, sweeps of smaller, draws of NUTS and of bayes-bridge
-    "pima": (lambda: of_training(load_pima), 3.0, 10_000, 500, 5000),
-    "diabetes": (lambda: load_diabetes(return_X_y=True), 5.0, 10_000, 500, 5000),
-    "golub": (lambda: of_training(load_golub), 1.0, 2000, 20, 1000),
-    "iris": (lambda: load_iris(return_X_y=True), 1.0, 3000, 500, 0),
-    "wine": (lambda: load_wine(return_X_y=True), 1.0, 3000, 300, 0),
+    "pima": (lambda: of_training(load_pima), 3.0, 10_000, 20_000, 5000),
+    "diabetes": (lambda: load_diabetes(return_X_y=True), 5.0, 10_000, 5000, 5000),
+    "golub": (lambda: of_training(load_golub), 1.0, 2000, 40, 1000),
+    "iris": (lambda: load_iris(return_X_y=True), 1.0, 3000, 5000, 0),
+    "wine": (lambda: load_wine(return_X_y=True), 1.0, 3000, 3000, 0),
 }
 
 
 def least_ess(W):
-    """(1, draws, rows, columns) to the smallest effective sample size of the weights less their class means."""
+    """(1, draws, rows, columns) to the smallest sizes of bulks and tails of the weights less their class means."""
     W = W - W.mean(axis=2, keepdims=True) if W.shape[2] > 1 else W
-    return float(agreement(W.reshape(*W.shape[:2], -1)).bulk.min())
+    found = agreement(W.reshape(*W.shape[:2], -1))
+    return float(found.bulk.min()), float(found.tail.min())
 
 
 def timed(run):
@@ -93,7 +96,7 @@ def gibbs(X, y, lam, sweeps):
 
     def run(seed):
         kept, took = timed(draw)
-        return least_ess(problem.in_units([kept])[0]), took
+        return *least_ess(problem.in_units([kept])[0]), took
 
     return run
 
@@ -130,17 +133,23 @@ def nuts(X, y, lam, draws):
     X = jnp.asarray(X)
     chain = MCMC(NUTS(model), num_warmup=min(500, 4 * draws), num_samples=draws, num_chains=1, progress_bar=False)
     chain.warmup(jax.random.PRNGKey(0))
-    chain.run(jax.random.PRNGKey(1))  # compiles
+    warm, step = chain.post_warmup_state, chain.sampler.sample
 
-    def draw(seed):
-        chain.run(jax.random.PRNGKey(2 + seed))
-        return np.asarray(chain.get_samples()["w"])
+    @jax.jit
+    def trace(state):  # `chain.run` would compile its loop anew in every call, which takes two seconds
+        def draw(state, _):
+            state = step(state, (), {})
+            return state, state.z["w"]
+
+        return jax.lax.scan(draw, state, None, length=draws)[1]
 
     def run(seed):
-        W, took = timed(lambda: draw(seed))
+        W, took = timed(lambda: np.asarray(trace(warm._replace(rng_key=jax.random.PRNGKey(2 + seed)))))
         # Fewer draws than FEW show no effective size: each counts as independent, which is more than it is worth.
-        return (float(draws) if draws < FEW else least_ess(W.transpose(0, 2, 1)[None])), took
+        sizes = (float(draws), float(draws)) if draws < FEW else least_ess(W.transpose(0, 2, 1)[None])
+        return *sizes, took
 
+    run(-1)  # compiles
     return run
 
 
@@ -163,18 +172,18 @@ def bridge(X, y, lam, draws):
     def run(seed):
         (_, warming), (found, took) = (timed(lambda count=count: draw(count, 1 + seed)) for count in (10, draws))
         # The difference of the times leaves the warm-up out.
-        return least_ess(np.asarray(found[0]["coef"])[1:].T[None, :, None, :]), took - warming
+        return *least_ess(np.asarray(found[0]["coef"])[1:].T[None, :, None, :]), took - warming
 
     draw(10, 0)
     return run
 
 
 def rounds(samplers):
-    """(effective size, seconds) of each sampler in each round that it takes part in."""
+    """(effective sizes of bulk and tail, seconds) of each sampler in each round that it takes part in."""
     found = {who: [] for who in samplers}
     for seed in range(ROUNDS):
         for who, run in samplers.items():
-            if sum(took for _, took in found[who]) < ENOUGH:
+            if sum(took for *_, took in found[who]) < ENOUGH:
                 found[who].append(run(seed))
                 print(who, *(round(each, 3) for each in found[who][-1]), flush=True)
     return found
@@ -182,16 +191,19 @@ def rounds(samplers):
 
 def summary(found):
     """Medians of sizes, seconds and rates, and of the ratios within a round, with the least and the greatest."""
-    rates = {who: np.array([size / took for size, took in pairs]) for who, pairs in found.items()}
+    found = {who: np.array(triples) for who, triples in found.items()}
+    rates = {who: sizes[:, :2] / sizes[:, 2:] for who, sizes in found.items()}
     row = {}
-    for who, pairs in found.items():
-        size, took = np.median(pairs, axis=0).round(3).tolist()
-        row[who] = {"ess": size, "seconds": took, "ess_per_second": round(float(np.median(rates[who])), 2)}
-        row[who]["rounds"] = len(pairs)
+    for who, triples in found.items():
+        bulk, tail, took = np.median(triples, axis=0).round(3).tolist()
+        row[who] = {"ess": bulk, "ess_tail": tail, "seconds": took, "rounds": len(triples)}
+        row[who] |= dict(zip(RATES, np.median(rates[who], axis=0).round(2).tolist(), strict=True))
     for who in [each for each in rates if each != "smaller"]:
         count = min(len(rates[who]), len(rates["smaller"]))
         ratio = rates["smaller"][:count] / rates[who][:count]
-        row[f"ratio_{who}"] = [round(float(each), 2) for each in (np.median(ratio), ratio.min(), ratio.max())]
+        for name, each in zip(RATES, ratio.T, strict=True):
+            ends = np.median(each), each.min(), each.max()
+            row[f"{name}_ratio_{who}"] = [round(float(value), 2) for value in ends]
     return row
 
 

@@ -382,3 +382,49 @@ def test_losses_after_moves_of_a_gate_and_the_move_itself(compiled, family, inte
         kernel(T, L, X[:, 2], C[:, 2], 0.4, 0.1)
     np.testing.assert_allclose(moved[0], moved[1], rtol=1e-13)
     np.testing.assert_allclose(moved[1][1], np.exp(-0.1 * (S + 0.4 * (X[:, 2, None] - C[:, 2]) ** 2)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", ["symmetric", "reference"])
+@pytest.mark.parametrize(
+    "kind",
+    [{"power": 1, "shape": 0.0}, {"power": 1, "shape": 20.0}, {"power": 2, "shape": 0.0}, {"power": 2, "shape": 9.0}],
+    ids=["laplace", "laplace, learned", "normal", "normal, learned"],
+)
+@pytest.mark.parametrize("rows", [3, 8])
+def test_trajectories_end_where_those_of_the_twin_end(compiled, family, kind, rows):
+    _, _, Y, s, *_ = problem(FAMILIES[family], "dense", np.float64)
+    rng = np.random.default_rng(1)
+    A, offset = np.asfortranarray(rng.standard_normal((70, rows))), np.asfortranarray(rng.standard_normal(Y.shape))
+    root = np.ascontiguousarray(0.2 * rng.standard_normal((3 * rows, 3 * rows - 1)))
+    start = np.asfortranarray(rng.standard_normal((rows, 3)))
+    rule = rng.standard_normal((9, root.shape[1])), np.arange(9), np.log(rng.random(9)), 0.05
+    unit, normal = (np.asfortranarray(rng.random((rows, 3))) for _ in range(2))
+    found = []
+    for module in (compiled, reference):
+        samples = module.Samples(
+            Y=Y, s=s, offset=offset, family=FAMILIES[family], intercept=False, measure=1.0, negligible=0.0
+        )
+        density = module.Density(unit=unit, normal=normal, lam=2.0, rate=1.5, **kind)
+        ends, told = np.empty((9, start.size)), np.empty((9, 2))
+        module.trajectories(A, samples, density, root, start, *rule, ends, told)
+        found.append((ends, told))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-8, atol=1e-8)
+    assert len(np.unique(found[1][0][:, 0])) > 3  # some are accepted
+
+
+def test_trajectories_refuse_arrays_that_do_not_fit(compiled):
+    Y, s, root = np.zeros((5, 2), order="F"), np.ones(5), np.zeros((6, 6))
+    samples = compiled.Samples(Y=Y, s=s, offset=Y, family=0, intercept=False, measure=1.0, negligible=0.0)
+    density = compiled.Density(
+        unit=np.zeros((3, 2), order="F"), normal=np.zeros((3, 2), order="F"), power=1, lam=1.0, shape=0.0, rate=0.0
+    )
+    rule = np.zeros((2, 6)), np.ones(2, dtype=np.int64), np.zeros(2), 0.1, np.zeros((2, 6))
+    with pytest.raises(ValueError, match="do not fit together"):
+        compiled.trajectories(
+            np.zeros((5, 4), order="F"), samples, density, root, np.zeros((4, 2), order="F"), *rule, np.zeros((2, 2))
+        )
+    with pytest.raises(ValueError, match="do not fit together"):
+        compiled.trajectories(
+            np.zeros((5, 3), order="F"), samples, density, root, np.zeros((3, 2), order="F"), *rule, np.zeros((1, 2))
+        )

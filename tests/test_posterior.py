@@ -9,6 +9,9 @@ from reference_cases import case
 from scipy import sparse
 from scipy.stats import kstest, norm
 from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from smaller import (
     LRVM,
@@ -23,6 +26,7 @@ from smaller import (
     TypeIIClassifier,
     TypeIIRegressor,
     TypeIRegressor,
+    _core,
     load,
     save,
 )
@@ -157,8 +161,8 @@ def test_conjugate_gradients_draw_though_the_mean_is_large():
     ],
     ids=["laplace", "laplace, learned", "normal", "normal, learned"],
 )
-def test_trajectories_follow_the_gradient_and_return(prior):
-    """The slope is that of finite differences; and a trajectory run backwards ends where it began."""
+def test_trajectories_are_leapfrog_steps_along_the_gradient_and_return(prior):
+    """Against five steps by finite differences; run backwards, a trajectory ends where it began."""
     rng = np.random.default_rng(0)
     n, weight = 20, rng.integers(1, 3, 20).astype(float)
     A = np.column_stack([rng.standard_normal((n, 2)), np.ones(n)])
@@ -166,17 +170,35 @@ def test_trajectories_follow_the_gradient_and_return(prior):
     moves, V = Trajectories(data, prior), rng.standard_normal((3, 2))
     moves.total, moves.seen = V.copy(), 1
     moves.whiten()
-    here = moves.at(V)
-    for direction in range(6):
-        h = 1e-6 * moves.root[:, direction].reshape(3, 2)
-        assert_allclose(
-            (moves.at(V + h).value - moves.at(V - h).value) / 2e-6, here.slope[direction], rtol=1e-5, atol=1e-6
-        )
-    assert_allclose(here.log_likelihood, SoftmaxChain(data, prior, V, rng).log_likelihood())
+    root = moves.root.reshape(2, 3, 6).swapaxes(0, 1)
+
+    def value(V):
+        return SoftmaxChain(data, prior, V, rng).log_likelihood() + prior.log_density(V[:2])
+
+    def slope(V, h=1e-6):
+        return np.array([(value(V + h * root[..., a]) - value(V - h * root[..., a])) / (2 * h) for a in range(6)])
+
+    def along(V, momentum, step=0.05):
+        for _ in range(5):
+            momentum = momentum + 0.5 * step * slope(V)
+            V = V + step * root @ momentum
+            momentum = momentum + 0.5 * step * slope(V)
+        return V, momentum
+
+    def moved(V, momentum, threshold):
+        ends, told = np.empty((1, 6)), np.empty((1, 2))
+        rule = momentum[None], np.array([5]), np.array([threshold]), 0.05
+        _core.trajectories(*moves.posterior, np.asfortranarray(V), *rule, ends, told)
+        return ends.reshape(2, 3).T, told[0]
+
     momentum = rng.standard_normal(6)
-    end, forwards = moves.along(here, momentum, 0.1, 5)
-    back, _ = moves.along(end, -forwards, 0.1, 5)
-    assert_allclose(back.V, V, atol=1e-12)
+    end, last = along(V, momentum)
+    found, (log_likelihood, gain) = moved(V, momentum, -np.inf)
+    assert_allclose(found, end, rtol=1e-5, atol=1e-7)
+    assert_allclose(log_likelihood, SoftmaxChain(data, prior, found, rng).log_likelihood())
+    assert_allclose(gain, value(end) - value(V) + (momentum @ momentum - last @ last) / 2, atol=1e-6)
+    assert_allclose(moved(found, -last, -np.inf)[0], V, rtol=1e-5, atol=1e-7)
+    assert_array_equal(moved(V, momentum, gain + 1e-9)[0], V)
 
 
 def test_diagnostics_equal_those_of_arviz():
@@ -486,6 +508,24 @@ def test_models_without_a_posterior_that_can_be_drawn_from_are_refused(model, er
         model.fit(X, y)
     with pytest.raises(error, match=message):
         sample_posterior(model, X, y)
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        make_pipeline(StandardScaler(), SMLR(1.0)),
+        GridSearchCV(make_pipeline(StandardScaler(), SMLR()), {"smlr__lam": [1.0]}),
+    ],
+    ids=["pipeline", "search"],
+)
+def test_the_model_inside_a_pipeline_is_asked_for_and_sampled(wrapped):
+    X, y = two_classes()
+    with pytest.raises(TypeError, match="give the model inside, and X with the columns that this model gets"):
+        sample_posterior(wrapped.fit(X, y), X, y)
+    pipeline = getattr(wrapped, "best_estimator_", wrapped)
+    inside = sample_posterior(pipeline[-1], pipeline[:-1].transform(X), y, draws=500, random_state=0)
+    plain = sample_posterior(SMLR(1.0, standardize=True).fit(X, y), X, y, draws=500, random_state=0)
+    assert_allclose(inside.coef, plain.coef * X.std(axis=0), rtol=1e-6, atol=1e-9)
 
 
 def test_dask_collections_are_refused():

@@ -20,13 +20,13 @@ from . import reference
 KERNELS = (
     *("means", "negentropy", "judge", "pull", "squares", "distances", "decay"),
     *("quadratic", "block_quadratic", "settle_intercepts", "componentwise"),
-    *("sequential", "weight_moves", "gate_moves", "regate"),
+    *("sequential", "weight_moves", "gate_moves", "regate", "trajectories"),
 )
 FALLBACKS = ("climb", "logistic")
 STRUCTS = (  # arguments that belong together
     *("Samples", "WorkingSet", "Sweep"),
     *("GaussianData", "BinaryData", "Starts", "SearchRule", "ModeRule"),
-    *("Moves", "State", "Gates"),
+    *("Moves", "State", "Gates", "Density"),
 )
 
 # The whole L1 solver; smaller.solvers.l1.newton is the same method in Python, for rows anywhere.
@@ -54,11 +54,11 @@ def _names(names: tuple[str, ...]) -> list[Any]:
 
 means, negentropy, judge, pull, squares, distances, decay = _names(KERNELS[:7])
 quadratic, block_quadratic, settle_intercepts, componentwise = _names(KERNELS[7:11])
-sequential, weight_moves, gate_moves, regate = _names(KERNELS[11:])
+sequential, weight_moves, gate_moves, regate, trajectories = _names(KERNELS[11:])
 climb, logistic = _names(FALLBACKS)
 Samples, WorkingSet, Sweep = _names(STRUCTS[:3])
 GaussianData, BinaryData, Starts, SearchRule, ModeRule = _names(STRUCTS[3:8])
-Moves, State, Gates = _names(STRUCTS[8:])
+Moves, State, Gates, Density = _names(STRUCTS[8:])
 minimise, minimise_by_rows, Penalty, Groups, Rule, Point = _names(WITHOUT_TWIN)  # None without the compiled core
 
 _told = COMPILED or PURE

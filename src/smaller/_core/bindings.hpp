@@ -93,5 +93,6 @@ void bind_l1(nb::module_& m);
 void bind_evidence(nb::module_& m);
 void bind_moves(nb::module_& m);
 void bind_sums(nb::module_& m);
+void bind_trajectories(nb::module_& m);
 
 }  // namespace smaller

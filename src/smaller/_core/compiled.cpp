@@ -7,4 +7,5 @@ NB_MODULE(compiled, m) {
     smaller::bind_l1(m);
     smaller::bind_evidence(m);
     smaller::bind_moves(m);
+    smaller::bind_trajectories(m);
 }

@@ -1,9 +1,10 @@
 """The types of the compiled kernels. What they compute is said by their twins in reference*.py, or by rounds.hpp.
 
 Matrices are in Fortran order, but those of judge, distances, decay and squares, `H` of quadratic, `G` of pull, the
-fields of Penalty and `W` and `G` of Point in C order; vectors are contiguous. Nothing is converted: another layout or
-type is refused. `w`, `b`, `F`, `P`, `U`, `W`, `alpha`, `v`, `d`, `slope`, `D`, `S`, `K` of regate, `G` of pull and of
-Point, `residuals`, `up`, `down`, `losses` and `total` of squares are written to.
+fields of Penalty, `W` and `G` of Point, and `root`, `momenta`, `ends` and `told` of trajectories in C order; vectors
+are contiguous. Nothing is converted: another layout or type is refused. `w`, `b`, `F`, `P`, `U`, `W`, `alpha`, `v`,
+`d`, `slope`, `D`, `S`, `K` of regate, `G` of pull and of Point, `residuals`, `up`, `down`, `losses`, `total` of
+squares, `ends` and `told` are written to.
 """
 
 from typing import TypeAlias, overload
@@ -43,6 +44,9 @@ class Rule:
 
 class Point:
     def __init__(self, *, W: Reals, F: Reals, G: Reals, known: bool) -> None: ...
+
+class Density:
+    def __init__(self, *, unit: Reals, normal: Reals, power: int, lam: float, shape: float, rate: float) -> None: ...
 
 class WorkingSet:
     def __init__(self, *, feature: Places, klass: Places, w: Reals, l1: Reals, l2: Reals, scale: Reals) -> None: ...
@@ -156,3 +160,16 @@ def weight_moves(
 ) -> None: ...
 def gate_moves(gates: Gates, samples: Samples, input: Places, rate: Reals, losses: Reals) -> None: ...
 def regate(S: Reals, K: Reals, x: Reals, c: Reals, change: float, gamma: float) -> None: ...
+def trajectories(
+    A: Reals,
+    samples: Samples,
+    density: Density,
+    root: Reals,
+    start: Reals,
+    momenta: Reals,
+    steps: Places,
+    thresholds: Reals,
+    step: float,
+    ends: Reals,
+    told: Reals,
+) -> None: ...

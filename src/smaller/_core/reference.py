@@ -30,6 +30,7 @@ from .reference_sums import (  # noqa: F401
     pull,
     squares,
 )
+from .reference_trajectories import Density, trajectories  # noqa: F401
 
 MAX_SWEEPS = 1000
 FARTHEST = 1e6  # largest change of an intercept in one step

@@ -70,24 +70,39 @@ class SoftmaxChain:
         self.E = np.asfortranarray(data.A @ self.V)
         self.shape = 1.0 if (data.weight == 1).all() else data.weight
         few = data.columns * data.A.shape[1] <= MOST and isinstance(data.A, np.ndarray)
-        self.trajectories = Trajectories(data, prior) if prior.moves and few and data.Y.shape[1] > 2 else None
+        few &= self.sign is None or data.A.shape[1] <= data.A.shape[0]  # of more columns Gibbs draws cost less
+        self.trajectories = Trajectories(data, prior) if prior.moves and few else None
+        self.ahead: list[tuple[np.ndarray, float]] = []  # weights and log-likelihoods to come, the next one last
         self.last: float | None = None  # log-likelihood of the present state, where it is known
         self.step, self.sweeps, self.warming = 0.3, 0, True
 
     def sweep(self) -> None:
-        """One update of everything."""
+        """One update of everything: by Gibbs draws, or the next one of the trajectories that follow them."""
+        if self.ahead:
+            self.V[:, : self.data.columns], self.last = self.ahead.pop()
+            self.prior.learn(self.rng, self.V[: self.d, : self.data.columns])
+            if not self.ahead:
+                self.E = np.asfortranarray(self.data.A @ self.V)
+        else:
+            self._gibbs()
+        self.sweeps += 1
+
+    def _gibbs(self) -> None:
+        """Scale and shift moves, the scales of the prior, and each class given the others; then trajectories ahead."""
         data, w = self.data, self.V[: self.d, : self.data.columns]
         if self.prior.moves and self.sweeps:
             self._scale(w)
             if data.columns == data.Y.shape[1]:
                 self._shift(w)
-            if self.trajectories is not None:
-                self._follow(self.trajectories)
+        if self.warming and self.trajectories is not None and self.sweeps:
+            self._warm_up(self.trajectories)
         precision = self.prior.update(self.rng, w)
         for column in range(data.columns):
             self._draw_class(column, precision[:, column])
         self.last = None
-        self.sweeps += 1
+        if not self.warming and self.trajectories is not None and self.trajectories.ready:
+            ends, told = self.trajectories.follow(self.rng, self.V[:, : data.columns], self.trajectories.ahead)
+            self.ahead = list(zip(ends[::-1], told[::-1, 0].tolist(), strict=True))
 
     def _draw_class(self, column: int, precision: np.ndarray) -> None:
         """Polya-Gamma variables of a class against the others, then its weights."""
@@ -119,12 +134,13 @@ class SoftmaxChain:
         if self.warming:
             self.step = min(self.step * float(np.exp((accepted - ACCEPTED) / np.sqrt(self.sweeps))), 3.0)
 
-    def _follow(self, trajectories: Trajectories) -> None:
-        """Move the weights of all classes along a trajectory."""
+    def _warm_up(self, trajectories: Trajectories) -> None:
+        """Move the weights of all classes along a trajectory that learns its step and its whitening."""
         k = self.data.columns
-        found = trajectories.move(self.rng, self.V[:, :k], self.warming)
+        found = trajectories.warm_up(self.rng, self.V[:, :k])
         if found is not None:
-            self.V[:, :k], self.E[:] = found.V, found.E
+            self.V[:, :k] = found
+            self.E[:, :k] = self.data.A @ found
 
     def _shift(self, w: np.ndarray) -> None:
         """Add to each feature's weights of all classes a number that changes no probability."""

@@ -28,6 +28,7 @@ from .standard_columns import StandardColumns
 
 CHECKED = 200  # weights, the largest on average, that decide whether the chains go on
 SHAPE = 3.0  # of the gamma prior of a learned strength
+INSIDE = " Of a pipeline or a search give the model inside, and X with the columns that this model gets."
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +106,7 @@ def posterior_problem(model, given: Given, **options) -> PosteriorProblem:
             "sample_posterior draws from the posteriors of SMLR, SMLRCV, SBMLR, RMLR, LaplaceRegressor and "
             "LaplaceRegressorCV, and from the normal approximations of TypeIRegressor, TypeIIRegressor, "
             "TypeIIClassifier, RVMRegressor, RVMClassifier, JeffreysRegressor and JeffreysClassifier; got "
-            f"{type(model).__name__}."
+            f"{type(model).__name__}.{INSIDE if hasattr(model, 'steps') or hasattr(model, 'best_estimator_') else ''}"
         )
     if is_lazy(given.X):
         raise ValueError(

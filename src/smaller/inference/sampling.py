@@ -53,11 +53,12 @@ def sample_posterior(
     """Draw from the posterior of the weights of a fitted model.
 
     `SMLR`, `SMLRCV`, `SBMLR`, `RMLR` and `LaplaceRegressor` are sampled by Gibbs chains that start at (and about) the
-    fitted weights: Polya-Gamma variables for classes (Polson, Scott & Windle 2013), the linear model of Park & Casella
-    (2008) for numbers. Models whose hyperparameters were learned by their evidence (`TypeIIRegressor`,
-    `TypeIIClassifier`, `RVMRegressor`, `RVMClassifier`) and those with a Jeffreys prior have no such posterior: their
-    normal approximation on the selected columns is returned in the same form, marked as conditional on the selection.
-    At the mode under an L1 prior there is no such approximation, and none is given.
+    fitted weights: Polya-Gamma variables for classes (Polson, Scott & Windle 2013), and Hamiltonian trajectories where
+    the weights are few; the linear model of Park & Casella (2008) for numbers. Models whose hyperparameters were
+    learned by their evidence (`TypeIIRegressor`, `TypeIIClassifier`, `RVMRegressor`, `RVMClassifier`) and those with a
+    Jeffreys prior have no such posterior: their normal approximation on the selected columns is returned in the same
+    form, marked as conditional on the selection. At the mode under an L1 prior there is no such approximation, and none
+    is given.
 
     Parameters
     ----------

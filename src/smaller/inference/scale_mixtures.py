@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
+
 LEAST, MOST = 1e-12, 1e18  # precisions
 FREE = 1e-4  # precision of a weight without a penalty: a standard deviation of 100 for each deviation of its column
 
@@ -35,7 +37,7 @@ class LaplaceScales:
 
     def update(self, rng: np.random.Generator, w: np.ndarray, noise: float = 1.0) -> np.ndarray:
         """The strength given the weights, the scales integrated out; then the precisions given both."""
-        self._learn(rng, w)
+        self.learn(rng, w)
         rate = self.lam * self.unit
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             drawn = inverse_gaussian(rng, rate / np.maximum(np.abs(w), 1e-150), rate**2)
@@ -53,16 +55,17 @@ class LaplaceScales:
         a, b = self.learned
         return float(-(a + self.count) * np.log(b + size) - 0.5 * square)
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
-        """The gradient of the log density, with 0 at 0."""
-        return -self._rate(w) * self.unit * np.sign(w) - self.normal * w
+    def density(self, level: float | None) -> Any:
+        """The log density as trajectories take it; with a row of intercepts of this precision below the weights."""
+        shape, rate = (0.0, 0.0) if self.learned is None else (self.learned[0] + self.count, self.learned[1])
+        return _density(self.unit, self.normal, level, power=1, lam=float(self.lam), shape=shape, rate=rate)
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Precisions of normal distributions about as wide as the prior near w."""
         rate = self._rate(w) * self.unit
         return rate / np.maximum(np.abs(w), 1 / np.maximum(rate, 1e-150)) + self.normal
 
-    def _learn(self, rng: np.random.Generator, w: np.ndarray) -> None:
+    def learn(self, rng: np.random.Generator, w: np.ndarray) -> None:
         """Draw a learned strength given the weights; the last one belongs to weights that have been scaled since."""
         if self.learned is not None:
             a, b = self.learned
@@ -79,7 +82,7 @@ class LaplaceScales:
         """A draw of t_j given that w_j. + t_j predicts the same: of density exp(-sum_l rate_jl |w_jl + t|), (d,)."""
         if self.ridge.any() or (self.unit == 0).any():
             return None
-        self._learn(rng, w)
+        self.learn(rng, w)
         return piecewise_exponential(rng, -w, self.lam * self.unit)
 
 
@@ -94,7 +97,7 @@ class NormalScales:
 
     def update(self, rng: np.random.Generator, w: np.ndarray, noise: float = 1.0) -> np.ndarray:
         """The strength given the weights; the precisions."""
-        self._learn(rng, w)
+        self.learn(rng, w)
         return np.where(self.unit > 0, self.lam * self.unit, FREE)
 
     def log_density(self, w: np.ndarray) -> float:
@@ -105,9 +108,11 @@ class NormalScales:
         a, b = self.learned
         return float(-(a + self.count / 2) * np.log(b + square / 2) - 0.5 * free)
 
-    def slope(self, w: np.ndarray) -> np.ndarray:
-        """The gradient of the log density."""
-        return -self.curvature(w) * w
+    def density(self, level: float | None) -> Any:
+        """The log density as trajectories take it; with a row of intercepts of this precision below the weights."""
+        shape, rate = (0.0, 0.0) if self.learned is None else (self.learned[0] + self.count / 2, self.learned[1])
+        free = np.where(self.unit > 0, 0.0, FREE)
+        return _density(self.unit, free, level, power=2, lam=float(self.lam), shape=shape, rate=rate)
 
     def curvature(self, w: np.ndarray) -> np.ndarray:
         """Precisions, at the expected strength where it is learned."""
@@ -119,12 +124,12 @@ class NormalScales:
 
     def shift(self, rng: np.random.Generator, w: np.ndarray) -> np.ndarray | None:
         """A draw of t_j given that w_j. + t_j predicts the same, (d,)."""
-        self._learn(rng, w)
+        self.learn(rng, w)
         precision = np.where(self.unit > 0, self.lam * self.unit, FREE)
         total = precision.sum(axis=1)
         return rng.standard_normal(len(w)) / np.sqrt(total) - (precision * w).sum(axis=1) / total
 
-    def _learn(self, rng: np.random.Generator, w: np.ndarray) -> None:
+    def learn(self, rng: np.random.Generator, w: np.ndarray) -> None:
         """Draw a learned strength given the weights; the last one belongs to weights that have been scaled since."""
         if self.learned is not None:
             a, b = self.learned
@@ -160,6 +165,14 @@ class HorseshoeScales:
     def slab_precision(self, noise: float) -> Any:
         """The part of the precisions, in units of 1 / noise, that does not scale with the noise."""
         return np.where(self.unit > 0, noise / self.slab**2, 0.0)
+
+
+def _density(unit: np.ndarray, normal: np.ndarray, level: float | None, **kind: Any) -> Any:
+    if level is not None:
+        unit, normal = (
+            np.vstack([each, np.full(each.shape[1], last)]) for each, last in ((unit, 0.0), (normal, level))
+        )
+    return _core.Density(unit=np.asfortranarray(unit), normal=np.asfortranarray(normal), **kind)
 
 
 def piecewise_exponential(rng: np.random.Generator, knots: np.ndarray, rates: np.ndarray) -> np.ndarray:
