@@ -34,8 +34,10 @@ from smaller.errors import ConvergenceWarning, EmptyModelWarning
 from smaller.inference import PosteriorSample, normal_draws, polya_gamma_draws, sample_posterior
 from smaller.inference.diagnostics import agreement
 from smaller.inference.gibbs import SoftmaxChain, SoftmaxData
+from smaller.inference.posterior_problem import posterior_problem
 from smaller.inference.scale_mixtures import LaplaceScales, NormalScales, inverse_gaussian, piecewise_exponential
 from smaller.inference.trajectories import Trajectories
+from smaller.models.base import Given
 from smaller.progress import listening
 
 SEEDS = [0, 1, 2]
@@ -201,6 +203,19 @@ def test_trajectories_are_leapfrog_steps_along_the_gradient_and_return(prior):
     assert_array_equal(moved(V, momentum, gain + 1e-9)[0], V)
 
 
+def test_trajectories_that_get_nowhere_are_few():
+    """Under a weak prior separable classes have a posterior like a box, in which Gibbs draws get further."""
+    X, y = load_wine(return_X_y=True)
+    model = SMLR(0.1, standardize=True).fit(X, y)
+    known = {"prior": None, "rate": "fixed", "rate_prior": None}
+    problem = posterior_problem(model, Given(X, y), **known)
+    chain = problem.chain(problem.mode, np.random.default_rng(0))
+    assert chain.trajectories.ahead == 50
+    for _ in range(300):
+        chain.sweep()
+    assert chain.trajectories.ahead == 1
+
+
 def test_diagnostics_equal_those_of_arviz():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -257,7 +272,7 @@ def test_quick_cases_agree_with_other_samplers(name, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", CASES)
 def test_cases_agree_with_other_samplers(name, seed):
-    check_case(name, seed, draws=3000 if "iris" in name else 10_000)
+    check_case(name, seed, draws=10_000)
 
 
 def check_case(name, seed, draws):
@@ -267,7 +282,8 @@ def check_case(name, seed, draws):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         sample = sample_posterior(model, given["X"], given["y"], draws=draws, random_state=seed, **options)
-    scores = np.abs(z_scores(sample, reference["results"][place]["nuts"]["w"]))
+    found = reference["results"][place]
+    scores = np.abs(z_scores(sample, found.get("nuts_long", found["nuts"])["w"]))
     print(name, seed, scores.max().round(2), sample.diagnostics)
     assert scores.max() < 4.5
     assert (scores > 3).mean() <= 0.01

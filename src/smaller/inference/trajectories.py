@@ -41,7 +41,7 @@ class Trajectories:
             self.free[self.d, data.free_intercepts :] = False
         self.root = np.eye(self.free.size)[:, self.free.ravel(order="F")]
         self.step, self.seen, self.total, self.ready = 0.5, 0, np.zeros(self.free.shape), False
-        self.ahead = int(np.clip(WORK / (2 * LONGEST * self.A.size * k), 1, AHEAD))
+        self.most = int(np.clip(WORK / (2 * LONGEST * self.A.size * k), 1, AHEAD))
 
     def whiten(self) -> None:
         """The inverse of the curvature at the mean of the sweeps seen, the prior taken as a normal one of its size."""
@@ -81,6 +81,11 @@ class Trajectories:
         change = (np.exp(min(gain, 0.0)) - ACCEPTED) / np.sqrt(self.seen)
         self.step = float(np.clip(self.step * np.exp(change), 1e-3, 1.5))
         return ends[0]
+
+    @property
+    def ahead(self) -> int:
+        """How many follow a Gibbs sweep: one where steps are so short that they end before half their way."""
+        return self.most if self.step * LONGEST >= TRAVEL / 2 else 1
 
     @property
     def posterior(self) -> tuple[Any, ...]:
