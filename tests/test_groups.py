@@ -12,6 +12,7 @@ from smaller import SBMLR, SMLR, SMLRCV, _core, path
 from smaller._core.reference_norms import conjugate, dual_norm, residuals, root_of_secular, shrunk, soft
 from smaller.design import as_design
 from smaller.likelihoods import Gaussian, Multinomial
+from smaller.models.base import problem_of
 from smaller.objective.posterior import Posterior
 from smaller.priors import ElasticNet, Groups
 from smaller.solvers import solve_path
@@ -323,6 +324,51 @@ def large_problem(n=400, d=300, k=4, size=1, share=0.0, sparse_columns=False):
     labels = np.arange(d) // size
     prior = Groups(1.0, labels, np.sqrt(np.bincount(labels)), share)
     return Posterior(as_design(X, True), np.eye(k)[y], Multinomial(reference=False), prior)
+
+
+def many_rows(classes, n=12_000, d=40):
+    """Neighbouring columns are correlated; the weights of half of them are large."""
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((n, d))
+    X[:, 1:] += X[:, :-1] / np.sqrt(3)
+    F = X[:, ::2] @ rng.standard_normal((d // 2, classes)) * 1.5
+    return X, (F + rng.gumbel(size=F.shape)).argmax(axis=1)
+
+
+@pytest.mark.skipif(not _core.COMPILED, reason="the steps are counted by the compiled solver")
+@pytest.mark.parametrize(("fraction", "steps"), [(0.1, 5), (0.01, 6)])
+def test_the_first_steps_are_as_long_as_the_objective_falls(fraction, steps):
+    """Rows lose curvature on the way from weights of 0: steps of the model alone are far too short there."""
+    X, y = many_rows(2)
+    model = SMLR(1.0, groups=np.arange(40) // 10)
+    objective = problem_of(model, X, y).objective
+    found, at = fitted_at(objective, fraction, 1e-6)
+    assert found.extra["steps"] <= steps
+    assert at.gap <= 1e-6
+
+
+@pytest.mark.skipif(not _core.COMPILED, reason="the Hessians are counted by the compiled solver")
+@pytest.mark.parametrize("fraction", [0.1, 0.01])
+def test_groups_are_fitted_by_hessians_of_sampled_rows(fraction):
+    X, y = many_rows(8, d=12)
+    objective = problem_of(SMLR(1.0, groups="features"), X, y).objective
+    found, at = fitted_at(objective, fraction, 1e-9)
+    assert found.extra["sampled_hessians"] >= 1
+    assert at.gap <= 1e-9
+
+
+def fitted_at(objective, fraction, tol):
+    """The compiled solution at a fraction of the largest strength, and the NumPy certificate of its weights."""
+    objective = objective.with_strength(fraction * objective.largest_strength(null_point(objective)))
+    found = newton(objective, np.zeros(objective.shape), tol, 200)
+    return found, objective.at(found.weights)
+
+
+def test_the_units_of_groups_need_no_pass_over_the_rows():
+    X, y = many_rows(2)
+    objective = problem_of(SMLR(1.0, groups=np.arange(40) // 10), X, y).objective
+    np.testing.assert_allclose(objective.scale[:-1], np.sqrt(10))
+    assert "moments" not in vars(objective.sample)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])

@@ -54,7 +54,7 @@ private:
     Numbers B;                       // of each feature (k, k)
     std::vector<BlockModel> models;
     Places features;  // of a block whose columns are read together
-    Numbers slopes, next, along, turned, weight, means_moved, scores_moved, products;  // scratch
+    Numbers slopes, next, along, turned, weight, means_moved, scores_moved, products, steps;  // scratch
 
     static constexpr size_t KEPT = 1 << 20;  // numbers: curvatures between classes are kept up to so many
 
@@ -181,10 +181,10 @@ private:
             }
         const size_t b = size(g);
         Numbers found(left.size() * right.size(), 0.0);
-        M.X.cross({rows.data(), rows.size()}, {columns.data(), columns.size()}, false, curvature, found.data(),
+        M.X.cross({rows.data(), rows.size()}, {columns.data(), columns.size()}, l == o, curvature, found.data(),
                   right.size());
         for (size_t r = 0; r < left.size(); ++r)
-            for (size_t c = 0; c < right.size(); ++c)
+            for (size_t c = l == o ? r : 0; c < right.size(); ++c)
                 Q[left[r] * b + right[c]] = Q[right[c] * b + left[r]] = found[r * right.size() + c];
     }
 
@@ -239,7 +239,7 @@ private:
 
     // The block goes to `next`; the intercepts follow.
     void take(size_t g) {
-        if (together(g)) scores_moved.assign(n * k, 0.0);
+        steps.assign(k * (first_run[g + 1] - first_run[g]), 0.0);
         std::fill(turned.begin(), turned.end(), 0.0);
         for (size_t q = first_run[g]; q < first_run[g + 1]; ++q) {
             const Run& run = runs[q];
@@ -253,26 +253,23 @@ private:
                 if (step == 0.0) continue;
                 moves = true;
                 along[klass[p]] = step;
+                steps[klass[p] * (first_run[g + 1] - first_run[g]) + q - first_run[g]] = step;
                 const double* row = M.D.intercept ? border(run, p) : nullptr;
                 for (size_t l = 0; l < k && row != nullptr; ++l) turned[l] -= row[l] * step;
             }
-            if (together(g)) add_scores(run.feature);
-            else if (moves) add_column(run.feature);
+            if (moves && !together(g)) add_column(run.feature);
         }
-        if (together(g)) add_moved_scores();
+        if (together(g)) add_columns();
         if (!M.D.intercept) return;
         solve_factor(corner.data(), k, turned.data());
         for (size_t l = 0; l < k; ++l) shift[l] += turned[l];
     }
 
-    // The scores move as the weights of one column do.
-    void add_scores(size_t feature) {
-        for (size_t l = 0; l < k; ++l)
-            if (along[l] != 0.0) M.X.add(feature, along[l], &scores_moved[l * n]);
-    }
-
-    // V changes as the scores have moved: once for all columns of a block.
-    void add_moved_scores() {
+    // V changes as the scores move with all columns of a block, those that were read for its slopes.
+    void add_columns() {
+        scores_moved.assign(n * k, 0.0);
+        for (size_t l = 0; l < k; ++l) M.X.add(features, &steps[l * features.size()], &scores_moved[l * n]);
+        if (k == 1) return add_weighted(V.data(), M.q.data(), scores_moved.data(), 0.0, 1.0, n);
         std::fill(means_moved.begin(), means_moved.end(), 0.0);
         for (size_t l = 0; l < k && !M.gaussian; ++l)
             add_weighted(means_moved.data(), &M.P[l * n], &scores_moved[l * n], 0.0, 1.0, n);

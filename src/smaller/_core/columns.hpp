@@ -21,6 +21,20 @@ struct Lazy {
 
 using Places = std::vector<size_t>;
 
+// Numbers from the beginning of a line of the cache on.
+class Lines {
+public:
+    explicit Lines(size_t count) : kept(count + LINE / sizeof(double)) {
+        const auto address = reinterpret_cast<std::uintptr_t>(kept.data());
+        begins = kept.data() + (LINE - address % LINE) % LINE / sizeof(double);
+    }
+    double& operator[](size_t i) { return begins[i]; }
+
+private:
+    std::vector<double> kept;
+    double* begins;
+};
+
 // The indices of some columns.
 struct Side {
     const size_t* column;
@@ -35,7 +49,7 @@ struct Dense {
 
     // The cost of an entry of a column in a product of two columns of the Hessian, relative to its cost in a sweep. A
     // sweep over more entries than the cache holds is slower.
-    static double in_gram(double entries) { return entries > 1e6 ? 0.08 : 0.3; }
+    static double in_gram(double entries) { return entries > 1e6 ? 0.06 : 0.2; }
 
     const T* column(size_t j) const { return data + j * stride; }
     size_t entries(size_t) const { return n; }
@@ -49,7 +63,7 @@ struct Dense {
     // H[c, e] += sum q x_c x_e for the columns c on the left and e on the right; only e >= c if both sides are the
     // same. A block of rows at a time stays in the cache for all pairs of columns.
     void cross(const Side& left, const Side& right, bool same, const double* q, double* H, size_t stride_of_H) const {
-        constexpr size_t ROWS = 256, PANEL = 12, FEW = 6;
+        constexpr size_t ROWS = 256, PANEL = 6, FEW = 6;
         if (left.count < FEW && !same) {  // for few columns copies into blocks cost more than they save
             const std::vector<size_t> columns(right.column, right.column + right.count);
             std::vector<double> weighted(n), found(right.count);
@@ -60,7 +74,7 @@ struct Dense {
             }
             return;
         }
-        std::vector<double> weighted(ROWS * left.count), plain(ROWS * right.count);
+        Lines weighted(ROWS * left.count), plain(ROWS * right.count);
         for (size_t first = 0; first < n; first += ROWS) {
             const size_t rows = std::min(ROWS, n - first);
             for (size_t c = 0; c < left.count; ++c)
@@ -69,8 +83,8 @@ struct Dense {
                 std::copy_n(column(right.column[e]) + first, rows, &plain[e * ROWS]);
             for (size_t c = 0; c < left.count; c += PANEL) {
                 const size_t from = same ? c : 0;
-                products(weighted.data() + c * ROWS, ROWS, std::min(PANEL, left.count - c), plain.data() + from * ROWS,
-                         ROWS, right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
+                products(&weighted[c * ROWS], ROWS, std::min(PANEL, left.count - c), &plain[from * ROWS], ROWS,
+                         right.count - from, rows, H + c * stride_of_H + from, stride_of_H);
             }
         }
     }
@@ -86,6 +100,17 @@ struct Dense {
                 dot_four(four, v, n, out + c);
             }
         for (; c < columns.size(); ++c) out[c] = dot(columns[c], v);
+    }
+    // f += sum_c r_c x_c of some columns.
+    void add(const std::vector<size_t>& columns, const double* r, double* f) const {
+        size_t c = 0;
+        for (; c + 4 <= columns.size(); c += 4) {
+            const T* four[4];
+            for (size_t e = 0; e < 4; ++e) four[e] = column(columns[c + e]);
+            add_four(f, four, r + c, n);
+        }
+        for (; c < columns.size(); ++c)
+            if (r[c] != 0.0) add(columns[c], r[c], f);
     }
     void tilt(size_t j, double c, double d, double* e, double* total) const {
         smaller::tilt(e, total, column(j), c, d, n);
@@ -152,6 +177,9 @@ struct Sparse {
     }
     void pull(const std::vector<size_t>& columns, const double* v, double* out) const {
         for (size_t c = 0; c < columns.size(); ++c) out[c] = dot(columns[c], v);
+    }
+    void add(const std::vector<size_t>& columns, const double* r, double* f) const {
+        for (size_t c = 0; c < columns.size(); ++c) add(columns[c], r[c], f);
     }
     // Component-wise updates of sparse columns are not centred: c is 0.
     void tilt(size_t j, double, double d, double* e, double* total) const {

@@ -89,6 +89,22 @@ struct Model {
         return total;
     }
 
+    // The derivative of the penalty along the step, after a part of it.
+    double penalty_slope(double step) const {
+        double total = 0.0;
+        for (size_t i = 0; i < A.size; ++i) {
+            const double w = A.w[i] + step * d[i];
+            total += d[i] * (A.l2[i] * w + (w > 0.0 ? A.l1[i] : w < 0.0 ? -A.l1[i] : 0.0));
+        }
+        for (size_t g = 0; A.blocks != nullptr && g < A.blocks->count(); ++g) {
+            const Numbers from = weights(g, 0.0), to = weights(g, step);
+            const double length = length_of(to);
+            for (size_t r = 0; r < to.size() && length > 0.0; ++r)
+                total += A.blocks->tau[g] * to[r] / length * (to[r] - from[r]) / step;
+        }
+        return total;
+    }
+
     // The weights of a block after a part of the step, in the units of its norm; its gradient and its l1 in these.
     Numbers weights(size_t g, double step) const {
         return of_block(g, [&](size_t i) { return (A.w[i] + step * d[i]) * A.blocks->unit[i]; });

@@ -75,6 +75,8 @@ private:
     static constexpr double STALE = 0.1;       // of the violation left by a step: its Hessian has served its time
     // Of the violation: a target below this needs steps with a Hessian of their own.
     static constexpr double REACH = 0.01;
+    static constexpr double STEEP = 0.1;       // of its slope left at the end of a step: a longer one is tried
+    static constexpr double LONGEST = 10.0;    // times the step of the model
     static constexpr double FARTHEST = 1e6;    // of an intercept in one step
     // Nats by which a step may exceed the largest score: beyond, rows are certain.
     static constexpr double FARTHEST_SCORE = 30.0;
@@ -137,12 +139,41 @@ private:
             const double value = try_scores() + M.penalty(step);
             if (!(value <= objective + 1e-4 * step * slope + noise)) continue;
             accept(value, objective);
+            if (step == 1.0) step = extended(slope, objective);
             for (size_t i = 0; i < M.A.size; ++i) M.A.w[i] += step * M.d[i];
             for (size_t l = 0; l < k && M.D.intercept; ++l) b[l] += step * M.db[l];
             length = step;
             return step / first;
         }
         return 0.0;
+    }
+
+    // The length of the step where the objective still falls steeply at its end, as it does where rows lose curvature
+    // on the way: the derivative along the step is brought near 0 by secants. A weight that the step takes to 0 would
+    // not stay there.
+    double extended(double slope, double& objective) {
+        double length = 1.0;
+        for (size_t i = 0; i < M.A.size; ++i)
+            if (M.A.w[i] != 0.0 && M.A.w[i] + M.d[i] == 0.0) return length;
+        for (double end = end_slope(length); end < STEEP * slope && length < LONGEST; end = end_slope(length)) {
+            const double next = std::min(length * slope / (slope - end), LONGEST);
+            for (size_t i = 0; i < n * k; ++i) trial_F[i] = F[i] + (next - length) * step_F[i];
+            const double value = try_scores() + M.penalty(next);
+            if (!(value < objective)) break;
+            accept(value, objective);
+            length = next;
+        }
+        return length;
+    }
+
+    // The derivative of the objective along the step where F is after a part of it.
+    double end_slope(double length) {
+        double total = M.penalty_slope(length);
+        for (size_t l = 0; l < k; ++l) {
+            M.residual(l, trial_U.data());
+            total += dot(&step_F[l * n], trial_U.data(), n);
+        }
+        return total;
     }
 
     double try_scores() {

@@ -120,7 +120,7 @@ public:
     }
 
     bool worth(size_t active) {
-        used = M.A.blocks == nullptr && !drawn.refused && suits(M.D, M.A.size, active, drawn.wanted);
+        used = !drawn.refused && suits(M.D, M.A.size, active, drawn.wanted);
         if (used) drawn.wanted = std::max(drawn.wanted, sample_size(active, M.k));
         return used;
     }
@@ -198,7 +198,8 @@ private:
             : columns(M.X, drawn.rows, M.A),
               model({columns.values.data(), drawn.rows.size(), drawn.rows.size()},
                     {drawn.rows.size(), M.k, M.D.family, M.D.intercept, drawn.Y.data(), drawn.s.data(), M.D.measure},
-                    {M.A.size, columns.feature.data(), M.A.klass, M.A.w, M.A.l1, M.A.l2, M.A.scale, nullptr}),
+                    {M.A.size, columns.feature.data(), M.A.klass, M.A.w, M.A.l1, M.A.l2, M.A.scale,
+                     M.A.blocks}),
               gram(model, kept) {}
     };
 

@@ -17,9 +17,10 @@
 namespace smaller {
 namespace {
 
-// Four numbers that are added and multiplied at once.
+// Numbers that are added and multiplied at once.
 #if defined(__GNUC__)
 typedef double Four __attribute__((vector_size(32)));
+typedef double Eight __attribute__((vector_size(64)));
 #else
 struct Four {
     double v[4];
@@ -29,14 +30,16 @@ struct Four {
 };
 #endif
 
-INLINE void load(Four& four, const double* x) { std::memcpy(&four, x, sizeof four); }
+template <class Vector>
+INLINE void load(Vector& vector, const double* x) { std::memcpy(&vector, x, sizeof vector); }
 
 // C += A^T B for A columns a and B columns b: A B sums are kept in registers while n rows go by.
-template <size_t A, size_t B>
+template <class Vector, size_t A, size_t B>
 INLINE void tile(const double* a, size_t lda, const double* b, size_t ldb, size_t n, double* C, size_t ldc) {
-    Four part[A][B] = {}, left[A], right;
+    constexpr size_t WIDTH = sizeof(Vector) / sizeof(double);
+    Vector part[A][B] = {}, left[A], right;
     size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
+    for (; i + WIDTH <= n; i += WIDTH) {
         UNROLL for (size_t c = 0; c < A; ++c) load(left[c], a + c * lda + i);
         UNROLL for (size_t e = 0; e < B; ++e) {
             load(right, b + e * ldb + i);
@@ -45,21 +48,31 @@ INLINE void tile(const double* a, size_t lda, const double* b, size_t ldb, size_
     }
     UNROLL for (size_t c = 0; c < A; ++c)
         UNROLL for (size_t e = 0; e < B; ++e) {
-            const Four p = part[c][e];
-            double total = (p[0] + p[2]) + (p[1] + p[3]);
+            const Vector p = part[c][e];
+            double total = 0.0;
+            for (size_t j = 0; j < WIDTH; j += 4) total += (p[j] + p[j + 2]) + (p[j + 1] + p[j + 3]);
             for (size_t j = i; j < n; ++j) total += a[c * lda + j] * b[e * ldb + j];
             C[c * ldc + e] += total;
         }
 }
 
-template <size_t A>
+template <class Vector, size_t A>
 INLINE void strip(const double* a, size_t lda, const double* b, size_t ldb, size_t nb, size_t n, double* C,
                   size_t ldc) {
     size_t e = 0;
-    for (; e + 4 <= nb; e += 4) tile<A, 4>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
-    if (nb - e == 3) tile<A, 3>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
-    if (nb - e == 2) tile<A, 2>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
-    if (nb - e == 1) tile<A, 1>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    for (; e + 4 <= nb; e += 4) tile<Vector, A, 4>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    if (nb - e == 3) tile<Vector, A, 3>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    if (nb - e == 2) tile<Vector, A, 2>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+    if (nb - e == 1) tile<Vector, A, 1>(a, lda, b + e * ldb, ldb, n, C + e, ldc);
+}
+
+template <class Vector>
+INLINE void strips(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb, size_t n, double* C,
+                   size_t ldc) {
+    size_t c = 0;
+    for (; c + 3 <= na; c += 3) strip<Vector, 3>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+    if (na - c == 2) strip<Vector, 2>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+    if (na - c == 1) strip<Vector, 1>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
 }
 
 }  // namespace
@@ -137,12 +150,28 @@ SIMD void dot_four(const double* const* x, const double* v, size_t n, double* pr
     products[3] = fourth;
 }
 
-SIMD void products(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb, size_t n, double* C,
-                   size_t ldc) {
-    size_t c = 0;
-    for (; c + 3 <= na; c += 3) strip<3>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
-    if (na - c == 2) strip<2>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
-    if (na - c == 1) strip<1>(a + c * lda, lda, b, ldb, nb, n, C + c * ldc, ldc);
+SIMD static void products_by_four(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb,
+                                  size_t n, double* C, size_t ldc) {
+    strips<Four>(a, lda, na, b, ldb, nb, n, C, ldc);
+}
+
+#ifdef HAS_WIDE_REGISTERS
+WIDE static void products_by_eight(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb,
+                                   size_t n, double* C, size_t ldc) {
+    strips<Eight>(a, lda, na, b, ldb, nb, n, C, ldc);
+}
+#endif
+
+// Registers of 64 bytes are faster where each load is a line of the cache, and slower where it takes parts of two.
+void products(const double* a, size_t lda, size_t na, const double* b, size_t ldb, size_t nb, size_t n, double* C,
+              size_t ldc) {
+#ifdef HAS_WIDE_REGISTERS
+    static const bool wide = HAS_WIDE_REGISTERS;
+    const auto begins_line = [](const double* x) { return reinterpret_cast<std::uintptr_t>(x) % LINE == 0; };
+    if (wide && begins_line(a) && begins_line(b) && begins_line(a + lda) && begins_line(b + ldb))
+        return products_by_eight(a, lda, na, b, ldb, nb, n, C, ldc);
+#endif
+    products_by_four(a, lda, na, b, ldb, nb, n, C, ldc);
 }
 
 constexpr size_t PULL_ROWS = 2048;  // of R, which stay in the cache

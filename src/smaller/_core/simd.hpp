@@ -31,6 +31,8 @@ SMALLER_COLUMN_LOOPS(double)
 void add_four(double* f, const float* const* x, const double* r, size_t n);
 void add_four(double* f, const double* const* x, const double* r, size_t n);
 
+constexpr size_t LINE = 64;  // bytes of a line of the cache
+
 // sum v.
 double sum(const double* v, size_t n);
 // Products of four columns with one vector, which is read once.

@@ -8,6 +8,9 @@
 // SIMD: the function is compiled for several instruction sets, and the best is chosen when the module is loaded.
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
 #define SIMD __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+// WIDE: for processors with registers of 64 bytes alone, which HAS_WIDE_REGISTERS finds.
+#define WIDE __attribute__((target("arch=x86-64-v4")))
+#define HAS_WIDE_REGISTERS __builtin_cpu_supports("x86-64-v4")
 #else
 #define SIMD
 #endif

@@ -322,8 +322,18 @@ def _plain(X, y) -> bool:
         return False
     if X.dtype not in (np.float64, np.float32) or y.dtype.kind not in "iub" or not X.flags.aligned:
         return False
+    squares = _squares(X)
     with np.errstate(over="ignore"):
-        return bool(np.isfinite(X.sum()))
+        return bool(np.isfinite(X.sum() if squares is None else squares))
+
+
+def _squares(values: np.ndarray) -> float | None:
+    """The sum of the squares of an array, None where they would first have to be copied."""
+    if values.dtype != np.float64 or not (values.flags.c_contiguous or values.flags.f_contiguous):
+        return None
+    flat = values.ravel(order="K")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(flat @ flat)
 
 
 def _refuse_large(values, most: float) -> None:
@@ -331,11 +341,9 @@ def _refuse_large(values, most: float) -> None:
     values = values.data if sparse.issparse(values) else values
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or most == np.inf:
         return
-    if values.flags.c_contiguous or values.flags.f_contiguous:
-        flat = values.ravel(order="K")
-        with np.errstate(over="ignore", invalid="ignore"):
-            if float(flat @ flat) <= most:
-                return
+    squares = _squares(values)
+    if squares is not None and squares <= most:
+        return
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if not largest <= np.sqrt(most / max(values.size, 1)):
         raise ValueError(

@@ -106,15 +106,13 @@ class Posterior(MemoryRows):
         In a group it is the strength of its norm and its largest l1.
         """
         d = self.design.d
-        if self.blocks is not None:
-            scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
-            scale[self.blocks.rows] = self.blocks.scale()[self.blocks.rows, None]
-            return np.where(scale > 0, scale, 1.0)
-        if self.l1[:d].all():
+        if self.kinked[:d].all():
             scale = self.l1.copy()
             scale[d:] = self.total / np.sqrt(self.likelihood.noise)
-            return scale
-        scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
+        else:
+            scale = np.where(self.l1 > 0, self.l1, self.moments.mass[:, None] / np.sqrt(self.likelihood.noise))
+        if self.blocks is not None:
+            scale[self.blocks.rows] = self.blocks.scale()[self.blocks.rows, None]
         return np.where(scale > 0, scale, 1.0)
 
     @property
