@@ -40,7 +40,7 @@ from smaller.cli import app, run, terminal
 from smaller.cli.options import parse_costs, parse_priors
 from smaller.cli.selecting import METHODS
 from smaller.cli.studies import KINDS
-from smaller.data.tables.formulas import escaped, unescaped, write_csv
+from smaller.data.tables.writing_csv import escaped, unescaped, write_csv
 from smaller.inference.false_bounds import BOUNDS
 from smaller.persist import load_with_notes
 from smaller.tables import read_table

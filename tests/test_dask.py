@@ -26,11 +26,11 @@ distributed = pytest.importorskip("distributed")
 pd = pytest.importorskip("pandas")
 
 from smaller.rows.dask import drawn as drawn_module  # noqa: E402
-from smaller.rows.dask import together as together_module  # noqa: E402
+from smaller.rows.dask import shared_passes  # noqa: E402
 from smaller.rows.dask.block_moments import add  # noqa: E402
 from smaller.rows.dask.collections import row_blocks  # noqa: E402
 from smaller.rows.dask.passes import Passes  # noqa: E402
-from smaller.rows.dask.together import Together  # noqa: E402
+from smaller.rows.dask.shared_passes import SharedPasses  # noqa: E402
 from smaller.solvers.l1 import newton as newton_module  # noqa: E402
 
 # Dask and its servers are not ours to keep free of warnings.
@@ -557,7 +557,7 @@ def test_hessians_beyond_the_room_of_a_pass_wait_for_the_next(here, monkeypatch)
     X, y = data()
     model = SMLRCV(lams=6, cv=3)
     whole = clone(model).fit(*lazy(X, y))
-    monkeypatch.setattr(together_module, "ROOM", 2 * 8 * 27**2)  # of the four fits two at a time
+    monkeypatch.setattr(shared_passes, "ROOM", 2 * 8 * 27**2)  # of the four fits two at a time
     halved = clone(model).fit(*lazy(X, y))
     same_search(halved, whole)
     assert whole.n_passes_ < halved.n_passes_ <= 3 * whole.n_passes_
@@ -584,7 +584,7 @@ def test_one_fit_that_fails_ends_the_others(here):
     """Also while others wait for their answer, and in either of their threads."""
     X, y = data()
     passes = Passes(row_blocks(*lazy(X, y), None, None))
-    together = Together(passes, [170] * 5 + [50], np.ones((900, 2), dtype=np.uint8))
+    together = SharedPasses(passes, [170] * 5 + [50], np.ones((900, 2), dtype=np.uint8))
 
     def count(X, y, weight, offset, task):
         return np.array([len(y)])

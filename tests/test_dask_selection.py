@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 from smaller import SBMLR, SMLR, SMLRCV, LaplaceRegressor
 from smaller.errors import SameRowsWarning
 from smaller.inference import StabilitySelection, debiased, halves_in_passes
-from smaller.rows.dask import together
+from smaller.rows.dask import shared_passes
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -162,7 +162,7 @@ def test_halves_share_their_passes(monkeypatch):
     turns = clone(selector).fit(dX, dy)
     same_selection(turns, whole)
     assert whole.n_passes_ < turns.n_passes_ <= 3 * 2 * one
-    monkeypatch.setattr(together, "ROOM", 2 * 8 * 39**2)  # of the four fits of a turn two at a time
+    monkeypatch.setattr(shared_passes, "ROOM", 2 * 8 * 39**2)  # of the four fits of a turn two at a time
     same_selection(clone(selector).fit(dX, dy), whole)
 
 

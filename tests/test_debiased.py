@@ -18,7 +18,7 @@ from smaller import RMLR, SBMLR, SMLR, SMLRCV, LaplaceRegressor
 from smaller.errors import IntervalWarning, SameRowsWarning
 from smaller.inference import Knockoffs, StabilitySelection, debiased
 from smaller.inference.bias_reduced import bias_reduced
-from smaller.inference.checks import checked_rows
+from smaller.inference.checked_input import checked_rows
 from smaller.inference.debiased import Debiased
 from smaller.inference.multi_split import _class_estimates, aggregated
 from smaller.inference.multiplicity import benjamini_yekutieli, holm

@@ -160,7 +160,7 @@ def test_command_that_is_interrupted_before_there_are_draws_says_where_the_model
     def interrupt(*given, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("smaller.cli.posterior.sample_posterior", interrupt)
+    monkeypatch.setattr("smaller.cli.posterior_draws.sample_posterior", interrupt)
     model = files / "begun.model"
     assert run(["fit", str(files / "two.csv"), "--model", "smlr", "--lam", "6", "-o", str(model), "--posterior"]) == 130
     assert f"Interrupted before there were draws; the model is in {model}." in capsys.readouterr().err

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..atomic import replacing
-from ..data.tables.formulas import write_csv
+from ..data.tables.writing_csv import write_csv
 from ..errors import ModelFileError
 from ..report import explain
-from ..report.explaining import row_facts
+from ..report.explanations import row_facts
 from . import models
-from .checks import check_place
+from .option_checks import check_place
 from .terminal import grid, say
 
 SHOWN = 5  # rows that are explained where none is named

@@ -9,7 +9,7 @@ from ..atomic import replacing
 from ..errors import choose
 from ..export import to_c, to_onnx
 from . import models
-from .checks import check_place
+from .option_checks import check_place
 from .terminal import say, working
 
 

@@ -11,12 +11,12 @@ from ..report import Report
 from ..report import facts as facts_of
 from ..tuning.ranking import CLASSIFICATION, REGRESSION, Settings, target_for
 from . import models, options
-from .checks import check_class_weight, check_place, check_task
-from .facts import show
-from .grouping import groups_of
+from .facts_in_brief import show
+from .groups_option import groups_of
 from .memory import memory_budget
 from .models import how_to_read
-from .posterior import draw, load_draws, place_of, refuse_groups
+from .option_checks import check_class_weight, check_place, check_task
+from .posterior_draws import draw, load_draws, place_of, refuse_groups
 from .predicting import refuse_for_numbers
 from .reading_rows import FitOptions, read_rows
 from .terminal import say, working

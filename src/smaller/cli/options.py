@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.tables.formulas import unescaped
+from ..data.tables.writing_csv import unescaped
 
 
 def parse_label(text: str, classes: np.ndarray):

@@ -14,11 +14,11 @@ import numpy as np
 from .. import decision
 from ..atomic import replacing
 from ..data.tables.applied import Applied
-from ..data.tables.formulas import write_csv
+from ..data.tables.writing_csv import write_csv
 from ..errors import OutsideWarning, choose
 from ..tuning.ranking import mean_and_deviation
 from . import models, options
-from .checks import check_place
+from .option_checks import check_place
 from .streaming import answer_lines, check_stream
 from .terminal import complain, say, working
 

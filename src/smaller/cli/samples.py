@@ -13,14 +13,14 @@ from sklearn.model_selection import train_test_split
 from ..atomic import replacing
 from ..data import datasets
 from ..data.tables import Columns, Table
-from ..data.tables.formulas import write_csv
+from ..data.tables.writing_csv import write_csv
 from ..errors import choose
 from ..report import Report
 from ..tuning.ranking import Settings
 from . import models
-from .checks import check_place
-from .facts import show
+from .facts_in_brief import show
 from .fitting import gathered
+from .option_checks import check_place
 from .terminal import grid, say, working
 from .training_rows import RowsInMemory
 

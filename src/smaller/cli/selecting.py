@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import type_of_target
 from ..atomic import replacing
 from ..data.tables import Table
 from ..data.tables.applied import column_as_text
-from ..data.tables.formulas import write_csv
+from ..data.tables.writing_csv import write_csv
 from ..errors import choose
 from ..inference import (
     CredibleSetsClassifier,
@@ -29,8 +29,8 @@ from ..models.multinomial import SMLR
 from ..tuning.ranking import CLASSIFICATION, target_for, task_of
 from . import models
 from .arguments import OPENING
-from .checks import check_place, check_task
-from .grouping import groups_of
+from .groups_option import groups_of
+from .option_checks import check_place, check_task
 from .terminal import grid, say, working
 
 LISTED = 30  # features shown

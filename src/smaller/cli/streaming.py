@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from ..data.tables import Reading
-from ..data.tables.formulas import unescaped, write_csv
 from ..data.tables.frames import in_portions
 from ..data.tables.last_pass import read_columns
+from ..data.tables.writing_csv import unescaped, write_csv
 from .models import Fitted
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import bounds
 from ..atomic import replacing
-from ..data.tables.formulas import write_csv
+from ..data.tables.writing_csv import write_csv
 from ..errors import choose
 from ..report.seen import share_of_training
 from ..tuning.path import path
@@ -27,8 +27,8 @@ from ..tuning.ranking import (
 )
 from ..tuning.training_path import laplace_path
 from . import models
-from .checks import check_class_weight, check_place, check_task
-from .grouping import groups_of
+from .groups_option import groups_of
+from .option_checks import check_class_weight, check_place, check_task
 from .terminal import grid, say, working
 
 

@@ -13,7 +13,7 @@ from ..objective.posterior import Posterior
 from ..solvers import SOLVERS
 from ..solvers.l1.start import begin
 from ..tuning.relaxed import ridge_of, weights_on_path
-from .checks import refuse_other_columns
+from .checked_input import refuse_other_columns
 from .first_features import CLASS_PATHS
 
 ROUNDING = 1e-14  # relative to samples times objective: no gap is trusted below this

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from ..errors import IntervalWarning, choose, warn
 from ..models.selector import input_names
-from .checks import Rows, checked_rows, refuse_other_columns
+from .checked_input import Rows, checked_rows, refuse_other_columns
 from .first_features import has_path
 from .multi_split import aggregated, split_tests
 from .multiplicity import benjamini_yekutieli, holm

@@ -12,7 +12,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.parallel import Parallel
 from sklearn.utils.validation import check_is_fitted
 
-from ..models.predicting import note_inputs
+from ..models.predictions import note_inputs
 from ..progress import tell
 from ..rows.dask.collections import columns_of_collection, is_lazy
 

@@ -17,16 +17,16 @@ from ..basis import Linear
 from ..errors import EmptyModelWarning
 from ..models.base import Given
 from ..models.dask_sample import client_labels, dask_sample, measured_sample
-from ..models.predicting import note_inputs
+from ..models.predictions import note_inputs
 from ..rows.dask.block_directions import Projections, join_projections, project
 from ..rows.dask.block_moments import find_labels
 from ..rows.dask.collections import columns_of_collection, is_lazy, row_blocks
 from ..rows.dask.passes import Passes
+from ..rows.dask.shared_passes import ROOM, TEST, TRAIN, SharedPasses, SomeRows
 from ..rows.dask.summed_posterior import DaskSample
-from ..rows.dask.together import ROOM, TEST, TRAIN, SomeRows, Together
 from ..solvers.l1.newton import HESSIAN
 from ..tuning.path import followed
-from .checks import ROW_DATA, Rows, checked_columns, checked_estimator, checked_groups
+from .checked_input import ROW_DATA, Rows, checked_columns, checked_estimator, checked_groups
 from .distinct_columns import CONSTANT, merged_columns
 from .first_features import CLASS_PATHS, END, ROUNDING, first_to_enter, path_model
 from .reused_rows import mark_direction
@@ -136,7 +136,7 @@ def _together(rows: Rows, pairs: list[tuple[np.ndarray, np.ndarray]], q: int) ->
     roles = np.zeros((len(remote.y), len(pairs)), dtype=np.uint8)
     for number, (one, other) in enumerate(pairs):
         roles[remote.kept[one], number], roles[remote.kept[other], number] = TRAIN, TEST
-    together = Together(Passes(row_blocks(*remote.given[:4])), remote.sizes, roles)
+    together = SharedPasses(Passes(row_blocks(*remote.given[:4])), remote.sizes, roles)
     works: list[Any] = []
     for number, (one, other) in enumerate(pairs):
         part = together.part(number)

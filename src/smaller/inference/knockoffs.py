@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, SmallClassWarning, warn
 from ..models.base import unchanged_on_failure
-from .checks import Rows, checked_rows
+from .checked_input import Rows, checked_rows
 from .feature_selector import FeatureSelector, in_parallel
 from .gaussian_knockoffs import CONSTRUCTIONS, GaussianKnockoffs, estimated_law
 from .knockoff_filter import e_bh, e_values, knockoff_threshold

@@ -12,7 +12,7 @@ from sklearn.utils.parallel import delayed
 from ..errors import ConvergenceWarning, EmptyModelWarning
 from ..models.multinomial import SMLR
 from .bias_reduced import least_squares
-from .checks import Rows
+from .checked_input import Rows
 from .feature_selector import in_parallel
 from .first_features import Sample, first_features
 from .half_samples import complementary_pairs

@@ -17,7 +17,7 @@ from .._sklearn import HasMethods, Interval, StrOptions
 from ..errors import EmptyModelWarning, warn
 from ..models.base import unchanged_on_failure
 from ..rows.dask.collections import is_lazy
-from .checks import Rows, checked_rows
+from .checked_input import Rows, checked_rows
 from .false_bounds import ASSUMED, BOUNDS, COUNTED, UNLIKELY, count_of, expected_false, least_threshold, most_selected
 from .feature_selector import FeatureSelector, in_parallel
 from .first_features import first_features

@@ -14,7 +14,7 @@ from ..models.adaptive import LaplaceRegressor
 from ..models.multinomial import SMLR
 from ..models.targets import coef_of
 from .bias_reduced import bias_reduced, least_squares, noise_of
-from .checks import Rows
+from .checked_input import Rows
 from .first_features import Sample
 from .knockoff_statistics import tuned
 from .one_step import Estimates, curvature_at, one_step

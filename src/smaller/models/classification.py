@@ -14,7 +14,7 @@ from ..design import host
 from ..likelihoods import one_hot
 from ..rows.dask.collections import is_lazy
 from .base import Estimator, Targets
-from .predicting import blockwise, class_probabilities, dask_score, log_probabilities, most_probable
+from .predictions import blockwise, class_probabilities, dask_score, log_probabilities, most_probable
 from .targets import centred_offset, class_weights, encode, with_offset
 
 

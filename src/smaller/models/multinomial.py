@@ -28,7 +28,7 @@ from .base import NON_NEGATIVE, Given
 from .classification import ClassificationModel
 from .dask_sample import dask_sample
 from .grouping import Grouped
-from .predicting import note_inputs
+from .predictions import note_inputs
 from .selector import Selector
 from .targets import coef_of, penalty_factors, split_whole
 

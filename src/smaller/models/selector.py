@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._sklearn import check_feature_names_in
 from ..basis import Linear, finite_columns
 from ..rows.dask.collections import is_frame
-from .predicting import blockwise, note_inputs
+from .predictions import blockwise, note_inputs
 
 # Names by which other packages call them.
 P_VALUES = tuple(f"{name}{end}" for name in ("p_value", "p_values", "pvalue", "pvalues") for end in ("", "_"))

@@ -13,7 +13,7 @@ from typing import Any
 from ..atomic import replacing
 from ..tuning.ranking import REGRESSION
 from .charts import charts
-from .explaining import Explanation, explain, mean_columns
+from .explanations import Explanation, explain, mean_columns
 from .facts import facts
 
 EXTRA = 'Reports need jinja2 and vl-convert-python; install them with: pip install "smaller[report]"'

@@ -14,13 +14,13 @@ from .._version import __version__
 from ..design.operator import refuse_operator
 from ..models.selector import input_names
 from ..tuning.ranking import CLASSIFICATION, REGRESSION
-from .certificate import certificate
+from .certainty import add_posterior_columns, check_posterior, posterior_facts, sets_facts
+from .certificate_words import certificate
 from .classes import class_facts
-from .explaining import row_facts
+from .explanations import row_facts
 from .kept_weights import kept
 from .numbers import number_facts
 from .paths import path_facts
-from .posterior import add_posterior_columns, check_posterior, posterior_facts, sets_facts
 from .seen import share_of_training
 from .selection import add_columns, selection_facts
 from .summary import fingerprint, summary

@@ -9,7 +9,7 @@ import numpy as np
 from ..tuning.path import Path
 from ..tuning.ranking import what_is_kept
 from ..tuning.training_path import ON_PATH, strength_of, training_path, with_model
-from .certificate import blend_of
+from .certificate_words import blend_of
 from .kept_weights import deviations, label_of
 
 NAMES, LETTERS = 40, 600  # columns kept that are named at each strength, and the letters that this may take

@@ -19,7 +19,7 @@ from ..objective.problem import Problem
 from ..rows.dask.block_moments import add, find_labels
 from ..rows.dask.block_scores import Candidates, log_likelihoods
 from ..rows.dask.collections import is_lazy
-from ..rows.dask.together import TEST, TRAIN, SomeRows, Together
+from ..rows.dask.shared_passes import TEST, TRAIN, SharedPasses, SomeRows
 from ..solvers import Solution, Trail
 from .path import trail_of
 from .scored_folds import Candidate, fold_model, path_scores
@@ -42,7 +42,7 @@ class FoldsInPasses:
         sample: Any = problem.sample
         self.y, self.weight = client_labels(sample)
         self.splits = self._splits()
-        self.together = Together(sample.design.passes, sample.design.found.sizes, self._roles())
+        self.together = SharedPasses(sample.design.passes, sample.design.found.sizes, self._roles())
         folds, ridges = range(len(self.splits)), range(len(model._ridges()))
         posed = self.together.run([partial(self._posed, fold) for fold in folds])
         paths: list[Any] = [partial(self._path, ridge) for ridge in ridges]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .columns import Reading, is_figure, is_number, listed
-from .formulas import as_read, unescaped
 from .source import Source, below_each_other
+from .writing_csv import as_read, unescaped
 
 PORTION, WIDE_PORTION = 20_000, 5_000  # rows that are in memory at a time beside the array; of wide tables fewer
 LAST_LINE = 1 << 20  # bytes in which the last line of a text file is looked for

@@ -18,7 +18,7 @@ from .block_moments import add, find_gram
 from .block_sums import SHRINKAGES, Sums, evaluate, join
 from .drawn import DrawnRows
 from .passes import Passes
-from .together import SomeRows
+from .shared_passes import SomeRows
 
 FAR = 100.0  # standard deviations of a column's mean from 0: two of sixteen digits are lost
 ROWS_PER_UNKNOWN = 200  # rows in the Hessian of Newton steps for each unknown weight

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import persist
 from ..inference import PosteriorSample, sample_posterior
-from ..report.posterior import posterior_facts
+from ..report.certainty import posterior_facts
 from ..tuning.ranking import CLASSIFICATION, REGRESSION, target_for
 from .models import Fitted, quiet
 from .terminal import Stopped, grid, say, working

@@ -52,7 +52,7 @@ class SomeRows:
         return SomeRows(self.line, self.division, TEST)
 
 
-class Together:
+class SharedPasses:
     """Passes that several fits share.
 
     Parameters
