@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 BLOCK = 2**17  # numbers
+WORST_RHAT, LEAST_ESS = 1.01, 400.0  # limits of draws that are good enough
 
 
 class Agreement(NamedTuple):
@@ -21,6 +22,11 @@ class Agreement(NamedTuple):
     def least(self) -> np.ndarray:
         """The smaller effective sample size of each quantity."""
         return np.minimum(self.bulk, self.tail)
+
+    @property
+    def good_enough(self) -> bool:
+        """Whether every R-hat is at most 1.01 and every effective sample size at least 400."""
+        return bool(self.rhat.max() <= WORST_RHAT and self.least.min() >= LEAST_ESS)
 
 
 def agreement(draws: np.ndarray) -> Agreement:

@@ -22,7 +22,6 @@ from ..solvers.separation import separates
 from .diagnostics import agreement
 from .fitted_problem import fitted_problem
 from .gibbs import GibbsDraw, LinearChain, LinearData, SoftmaxChain, SoftmaxData
-from .posterior_sample import LEAST_ESS, WORST_RHAT
 from .scale_mixtures import HorseshoeScales, LaplaceScales, NormalScales
 from .standard_columns import StandardColumns
 
@@ -69,9 +68,7 @@ class PosteriorProblem:
             W = (W - W.mean(axis=3, keepdims=True)).reshape(*W.shape[:2], -1)
         W = W[:, :, np.argsort(-np.abs(W.mean(axis=(0, 1))), kind="stable")[:CHECKED]]
         value = np.array([[draw.log_likelihood for draw in chain] for chain in kept])[..., None]
-        draws = np.concatenate([W, value], axis=2)
-        found = agreement(draws)
-        return bool(found.least.min() >= LEAST_ESS and found.rhat.max() <= WORST_RHAT)
+        return agreement(np.concatenate([W, value], axis=2)).good_enough
 
     def in_units(self, kept: list[list[GibbsDraw]]):
         """Weights, intercepts, strengths, noise and log-likelihoods of all draws, in units of the data."""

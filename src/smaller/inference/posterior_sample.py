@@ -13,11 +13,10 @@ from sklearn.utils import check_array
 from ..basis import finite_columns
 from ..models.regression import target_offset
 from ..models.targets import prediction_offset
-from .diagnostics import agreement, ess_of_mean, quantile_ess
+from .diagnostics import Agreement, agreement, ess_of_mean, quantile_ess
 from .fitted_problem import check_columns
 from .links import LINKS
 
-WORST_RHAT, LEAST_ESS = 1.01, 400.0
 PREDICTING = 1000  # draws at most that predictions are averaged over
 BLOCK = 2**22  # numbers in an array of rows x draws
 CONDITIONAL = (
@@ -244,10 +243,14 @@ class PosteriorSample:
         return np.concatenate(parts, axis=2), names
 
     @cached_property
+    def _agreement(self) -> tuple[Agreement, list[str]]:
+        draws, names = self._quantities
+        return agreement(draws), names
+
+    @property
     def diagnostics(self) -> dict[str, Any]:
         """The largest R-hat, the smallest bulk and tail effective sample sizes, and the quantity with the smallest."""
-        draws, names = self._quantities
-        found = agreement(draws)
+        found, names = self._agreement
         return {
             "rhat": float(found.rhat.max()),
             "ess_bulk": float(found.bulk.min()),
@@ -258,10 +261,7 @@ class PosteriorSample:
     @property
     def converged(self) -> bool:
         """Whether R-hat is at most 1.01 and every effective sample size at least 400."""
-        if self.settings.get("conditional"):
-            return True
-        found = self.diagnostics
-        return found["rhat"] <= WORST_RHAT and min(found["ess_bulk"], found["ess_tail"]) >= LEAST_ESS
+        return bool(self.settings.get("conditional")) or self._agreement[0].good_enough
 
     def monte_carlo_error(self, probability: float | None = None) -> np.ndarray:
         """Monte Carlo standard errors of the posterior means, or of a quantile, of the weights: (n_rows, n_columns)."""

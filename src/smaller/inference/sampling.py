@@ -17,12 +17,13 @@ from ..models.base import Given
 from ..models.multinomial import RMLR
 from ..progress import tell
 from ..rows.dask.collections import is_lazy
+from .diagnostics import LEAST_ESS
 from .fitted_problem import check_columns
 from .gibbs import GibbsDraw
 from .normal_approximations import NormalDraws, column_deviations, conditional_draws
 from .posterior_options import LEAST_DRAWS, check_options, refuse_laplace
 from .posterior_problem import PosteriorProblem, posterior_problem
-from .posterior_sample import LEAST_ESS, PosteriorSample
+from .posterior_sample import PosteriorSample
 
 STARTS = (1.0, 0.5, 1.5, 2.0)  # multiples of the mode, one for each chain
 JITTER = 0.1
