@@ -4,6 +4,7 @@
 // Sweeps minimise over one block at a time, which finds the blocks of zeros. Newton's equations of all weights that are
 // not 0, where the norms are smooth, come in between.
 #pragma once
+#include "block_minimum.hpp"
 #include "block_smoothing.hpp"
 #include "model.hpp"
 #include "quadratic.hpp"

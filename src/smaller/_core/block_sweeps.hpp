@@ -10,6 +10,7 @@
 #pragma once
 #include <functional>
 
+#include "block_minimum.hpp"
 #include "model.hpp"
 
 namespace smaller {

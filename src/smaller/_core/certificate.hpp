@@ -12,6 +12,7 @@
 #pragma once
 #include <limits>
 
+#include "block_minimum.hpp"
 #include "groups.hpp"
 #include "model.hpp"
 
