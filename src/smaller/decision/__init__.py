@@ -16,12 +16,12 @@ the order shift, cost, reject:
 of people screened, 10% are examined again
 """
 
+from .class_frequencies import PriorEstimate, ShiftTest, estimate_priors, shift_priors, shift_test
 from .cost_sensitive import CostSensitive
 from .costs import decide, expected_cost, incurred_cost
 from .prior_shift import PriorShift
 from .rejecting import Rejecting
 from .rejection import RiskCoverage, Threshold, reject, risk_coverage, threshold_for_error, threshold_for_rate
-from .shift import PriorEstimate, ShiftTest, estimate_priors, shift_priors, shift_test
 from .wrapper import adapt
 
 __all__ = [

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._sklearn import HasMethods, Interval, StrOptions
 from . import checks
-from .shift import ALGORITHMS, as_test, estimated, shifted
+from .class_frequencies import ALGORITHMS, as_test, estimated, shifted
 from .wrapper import Wrapper, thawed
 
 

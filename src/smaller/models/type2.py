@@ -19,7 +19,7 @@ from ..solvers import Solution
 from ..solvers.type2.auto import EFFORT, after_em, best_evidence
 from ..solvers.type2.fixed_point import RULES, check_prior, reweighted_l1, type_two
 from ..solvers.type2.sequential import fast, in_own_unit
-from ..solvers.type2.starts import abound, several
+from ..solvers.type2.sequential_starts import abound, several
 from ..solvers.type2.unknown_noise import MANY_TARGETS, abundant, evidence_noise, noise_of_many_columns
 from .base import COUNT, Given
 from .complex_numbers import Complex, complex_covariance, complex_inputs, complex_weights, embedded

@@ -15,7 +15,7 @@ from ...likelihoods import Multinomial
 from ...objective.posterior import Point, Posterior
 from ..smooth import confirm, settle, solve_semidefinite
 from ..solution import History, Solution
-from .extrapolation import ROUNDING, Extrapolation
+from .anderson import ROUNDING, Extrapolation
 
 NEGLIGIBLE = 1e-10  # a weight this small beside the largest is on its way to zero
 RELAXATION = 1.1  # Salakhutdinov & Roweis (2003)

@@ -15,7 +15,7 @@ from ...likelihoods import Multinomial
 from ...objective.posterior import Posterior
 from ..smooth import confirm, settle
 from ..solution import History, Solution
-from .extrapolation import Extrapolation
+from .anderson import Extrapolation
 
 DECAY = 0.9
 SWEEPS_PER_CHECK = 20
