@@ -1,1 +1,1 @@
-"""Probabilities averaged over the posterior, beside those at the mode."""
+"""Probabilities averaged over the posterior, beside those at the mode; long runs of another sampler to compare with."""
