@@ -11,6 +11,9 @@ import pytest
 
 pd = pytest.importorskip("pandas")
 
+from smaller.data import tables as tables_module
+from smaller.data.tables import begin_table, frames
+from smaller.data.tables.source import source_of
 from smaller.tables import read_table
 
 N = 60
@@ -337,3 +340,38 @@ def test_many_different_texts_are_counted_in_bounded_memory(monkeypatch):
         read_table(written(name=[f"person {i // 2}" for i in range(N)]), target="y", categorical=["name"])
     found = read_table(written(";", size=commas(VALUES)), target="y")  # more different numbers than are remembered
     np.testing.assert_array_equal(found.X[:, 0], VALUES)
+
+
+def test_decimal_numbers_of_parquet_are_looked_at_until_they_have_a_value(tmp_path, monkeypatch):
+    """The file says what they are: only a column without any value has to be told from the others."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(frames, "PORTION", 50)
+    monkeypatch.setattr(frames, "WIDE_PORTION", 50)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(200, 3)), columns=["a", "b", "c"]).astype({"c": np.float32})
+    table["late"], table["never"], table["count"] = np.nan, np.nan, np.arange(200) % 9
+    table.loc[150:, "late"] = 1.5
+    table["level"] = pd.array(np.arange(200) % 5, dtype="Int16")
+    table["colour"], table["y"] = np.where(table["a"] > 0, "red", "blue"), table["b"] > 0
+    table.loc[::9, "b"] = np.nan
+    table.to_parquet(tmp_path / "table.parquet", index=False, row_group_size=50)
+    known = begin_table(tmp_path / "table.parquet", target="y")
+    seen, whole = [], frames.with_text
+    monkeypatch.setattr(frames, "with_text", lambda frame, *more: seen.append(list(frame)) or whole(frame, *more))
+    found = begin_table(tmp_path / "table.parquet", target="y")
+    assert seen[:2] == [list(table), ["late", "never", "count", "level", "colour", "y"]]
+    assert sum("a" in names for names in seen) == 1
+    monkeypatch.setattr(tables_module, "floating", lambda source: set())
+    every = begin_table(tmp_path / "table.parquet", target="y")
+    assert known.columns == found.columns == every.columns
+    assert known.rows == found.rows == every.rows == 200
+    assert "never" not in found.columns.names
+    assert "late" in found.columns.names
+    table.drop(columns="a").to_parquet(tmp_path / "table2.parquet", index=False)
+    with pytest.raises(ValueError, match="lacks 'a'"):
+        begin_table([tmp_path / "table.parquet", tmp_path / "table2.parquet"], target="y")
+    table.assign(a=table["colour"]).to_parquet(tmp_path / "table2.parquet", index=False)
+    monkeypatch.undo()
+    assert frames.floating(source_of([tmp_path / "table.parquet", tmp_path / "table2.parquet"])) == {
+        "b", "c", "late", "never",
+    }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 
 from .columns import Columns, Reading, Table
 from .description import ColumnReport, describe_table
-from .frames import FRAMES, ending_of, portions
+from .frames import FRAMES, ending_of, floating, portions
 from .last_pass import Learned, begin_columns
 from .matrices import MATRICES
 from .source import source_of
@@ -61,7 +61,8 @@ def begin_table(path, **wanted: Any) -> Table | Learned:
         raise ValueError(f"{matrices[0]} is a matrix, which is read alone; give one file, or files with columns.")
     if matrices:
         return MATRICES[ending_of(matrices[0])](matrices[0], reading)
-    return begin_columns(source, reading, portions(source, reading))
+    floats = set() if reading.na or reading.columns else floating(source)
+    return begin_columns(source, reading, portions(source, reading), floats)
 
 
 READERS: dict[str, Callable] = {**FRAMES, **MATRICES}  # by the endings of names

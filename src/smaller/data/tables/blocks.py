@@ -244,11 +244,14 @@ class Survey(NamedTuple):
         return found
 
 
-def survey_part(part: TablePart, _y, _weight, _offset, how: Preparation) -> Survey:
-    """The survey of one part."""
+def _counted_labels(part: TablePart, how: Preparation) -> tuple[Counter[str], set[str], int]:
+    """How many rows of a part have each label, the kinds of the labels, and how many rows have none."""
     import pandas as pd
 
-    X, unseen = inputs_of(part, how)
+    coded = _coded_texts(part, how) if how.plain else None
+    if coded is not None:
+        texts, codes = coded
+        return Counter(dict(zip(texts.tolist(), np.bincount(codes).tolist(), strict=True))), {"U"}, 0
     counts, kinds, unlabelled = Counter[str](), set[str](), 0
     for values in _targets(part, how):
         column = pd.Series(values)
@@ -257,6 +260,13 @@ def survey_part(part: TablePart, _y, _weight, _offset, how: Preparation) -> Surv
         kinds.add("U" if not is_number(column) else "i" if present.to_numpy().dtype.kind in "iu" else "f")
         for value, count in present.value_counts().items():
             counts[str(value)] += count
+    return counts, kinds, unlabelled
+
+
+def survey_part(part: TablePart, _y, _weight, _offset, how: Preparation) -> Survey:
+    """The survey of one part."""
+    X, unseen = inputs_of(part, how)
+    counts, kinds, unlabelled = _counted_labels(part, how)
     if len(counts) > MOST_LABELS:
         raise ValueError(
             f"The target {how.target!r} has more than {MOST_LABELS} different values. Models of numbers, and of so "

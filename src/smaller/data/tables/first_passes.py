@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -31,15 +31,15 @@ class Study(NamedTuple):
     names: list[str]  # every column of the table
 
 
-def learn(path: Any, wanted: Reading, frames: Callable) -> tuple[Columns, int]:
-    """How the columns of a file become inputs, and how many rows it has.
+def learn(path: Any, wanted: Reading, frames: Callable, floats: Collection[str] = ()) -> tuple[Columns, int]:
+    """How the columns of a file become inputs, and how many rows it has; `floats` are known to have decimal numbers.
 
     Raises
     ------
     ValueError
         With a sentence for each column that cannot be an input as it is, and what to do.
     """
-    found = study(path, wanted, frames)
+    found = study(path, wanted, frames, floats)
     if found.problems:
         raise ValueError(" ".join(found.problems.values()))
     if not found.columns.names:
@@ -48,13 +48,14 @@ def learn(path: Any, wanted: Reading, frames: Callable) -> tuple[Columns, int]:
     return found.columns, found.rows
 
 
-def study(path: Any, wanted: Reading, frames: Callable) -> Study:
+def study(path: Any, wanted: Reading, frames: Callable, floats: Collection[str] = ()) -> Study:
     """The kinds of all columns, and the problems of those that cannot be read; `path` is for messages."""
-    text, spans, rows, names = set(), Spans(), 0, []
+    text, spans, rows = set[str](), Spans(), 0
     empty: list[str] = []
-    for frame in frames():
+    names, left = _left_to_read(frames, floats)
+    for frame in frames(left):
         empty = [name for name in (empty if rows else frame.columns) if frame[name].isna().all()]
-        names, rows = list(frame.columns), rows + len(frame)
+        names, rows = names or list(frame.columns), rows + len(frame)
         text |= {name for name, kind in frame.dtypes.items() if name not in text and not is_number(kind)}
         spans.add(frame)
         wanted.progress(rows)
@@ -77,6 +78,18 @@ def study(path: Any, wanted: Reading, frames: Callable) -> Study:
     remarks |= {name: LIKE_CODES.format(name) for name in like_codes(whole, frames)}
     columns, problems = judged(texts, distinct, commas, used, remarks, rows, wanted)
     return Study(replace(columns, na=list(wanted.na), encoding=wanted.encoding), rows, problems, names)
+
+
+def _left_to_read(frames: Callable, floats: Collection[str]) -> tuple[list[Any], list[str] | None]:
+    """The columns of the first portion, and those of which all portions have to be read (None: of all columns).
+
+    A column of decimal numbers is known once it has a value.
+    """
+    first = next(iter(frames()), None) if floats else None
+    if first is None:
+        return [], None
+    names = list(first.columns)
+    return names, [name for name in names if name not in floats or first[name].isna().all()] or names[:1]
 
 
 def _check_names(path: Any, names: list[str], wanted: Reading) -> None:

@@ -229,6 +229,26 @@ def parquet_file(path: Path, metadata: Any = None):
     return pyarrow.parquet.ParquetFile(path, metadata=metadata, buffer_size=PIECE, pre_buffer=False)
 
 
+def floating(source: Source) -> set[str]:
+    """The columns with floating-point numbers in every file, as Parquet files say themselves; of other files none."""
+    import pyarrow as pa
+
+    if any(ending_of(path) != "parquet" for path in source.paths):
+        return set()
+    try:
+        schemas = [_schema(path) for path in source.paths]
+    except pa.ArrowException:  # refused with a sentence where the file is read
+        return set()
+    if any(set(schema.names) != set(schemas[0].names) for schema in schemas):  # refused there too
+        return set()
+    return set.intersection(*({each.name for each in schema if pa.types.is_floating(each.type)} for schema in schemas))
+
+
+def _schema(path: Path) -> Any:
+    with parquet_file(path) as file:
+        return file.schema_arrow
+
+
 def feather_batches(path: Path, names: list[str] | None) -> Iterator:
     import pyarrow as pa
 

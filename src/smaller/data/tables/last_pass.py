@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -32,10 +32,10 @@ class Learned(NamedTuple):
         return _fill(self.wanted, self.frames, self.columns, self.rows)
 
 
-def begin_columns(source: Any, wanted: Reading, frames: Callable) -> Learned:
-    """The columns, those of a fitted model or as found in the file; `source` is for messages."""
+def begin_columns(source: Any, wanted: Reading, frames: Callable, floats: Collection[str] = ()) -> Learned:
+    """The columns, those of a fitted model or as found in the file; `source` is for messages, `floats` for `learn`."""
     if wanted.columns is None:
-        return Learned(source, wanted, frames, *learn(source, wanted, frames))
+        return Learned(source, wanted, frames, *learn(source, wanted, frames, floats))
     refuse_missing_columns(source, wanted.columns, wanted.target, list(next(iter(frames())).columns))
     rows = sum(len(frame) for frame in frames(wanted.columns.names[:1]))
     return Learned(source, wanted, frames, wanted.columns, rows)
