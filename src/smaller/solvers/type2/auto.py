@@ -85,7 +85,7 @@ def _starts(problem: GroupedEvidence, noise: float) -> Iterator[GroupFit]:
     yield first
     if single:
         yield strongest(problem, noise, 2 * STEPS_OF_RULES, annealed=True)
-        yield after_lassos(first, AFTER)
+        yield after_lassos(strongest(problem, noise, 2 * STEPS_OF_RULES), AFTER)
         yield after_lassos(nothing, FROM_NOTHING)
     else:
         yield strongest(problem, noise, 2 * STEPS_OF_RULES)
