@@ -231,6 +231,34 @@ def test_a_signal_that_is_lost_in_a_callback_counts_at_the_next_pass(number):
         progress.tell("pass 1")
 
 
+LOST = """
+import os, signal, time
+from smaller.cli import cluster, terminal
+from smaller import progress
+
+class Ended:
+    def __del__(self):
+        os.kill(os.getpid(), signal.{name})
+        time.sleep(1)
+
+with cluster._ended_by_signal(), terminal.working("Fitting"):
+    ended = Ended()
+    del ended
+    print("goes on", flush=True)
+    try:
+        progress.tell("pass 2")
+    except KeyboardInterrupt:
+        print("ends")
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_a_signal_that_is_lost_in_a_destructor_is_not_reported_by_python(name):
+    done = subprocess.run([sys.executable, "-c", LOST.format(name=name)], capture_output=True, text=True)
+    assert done.stdout.split("\n")[:2] == ["goes on", "ends"]
+    assert done.stderr == ""
+
+
 # -- two commands at a time
 
 

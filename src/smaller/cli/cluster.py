@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -93,8 +94,8 @@ def _plugin(distributed: Any) -> Any:
 def _ended_by_signal() -> Iterator[None]:
     """Within this context Ctrl-C and the signal to end are exceptions, so that the cluster is ended too.
 
-    An exception in a callback of the garbage collector, of which the scheduler has one, goes no further: it is raised
-    again at the next pass.
+    An exception in a callback of the garbage collector, of which the scheduler has one, or in a destructor goes no
+    further: it is raised again at the next pass, and Python does not report it.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -109,11 +110,17 @@ def _ended_by_signal() -> Iterator[None]:
         if asked:
             raise asked[0]
 
+    def report(lost: Any) -> None:
+        if lost.exc_value not in asked:
+            reported(lost)
+
+    reported, sys.unraisablehook = sys.unraisablehook, report
     before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with looking(again):
             yield
     finally:
+        sys.unraisablehook = reported
         for number, handler in before.items():
             signal.signal(number, handler)
 
