@@ -43,9 +43,11 @@ def optimality(objective: Any, W: np.ndarray, G: np.ndarray) -> Verdict:
     return Verdict(residuals, penalty, (shrink, unridged) if objective.ridged else (shrink,))
 
 
-def relative_gap(objective: Any, W: np.ndarray, value: float, fit: Fit, verdict: Verdict) -> float:
-    """The relative duality gap; infinite where the free weights are not fitted exactly."""
-    if objective.free_violation(verdict.residuals) > FREE_TOLERANCE:
+def relative_gap(
+    objective: Any, W: np.ndarray, value: float, fit: Fit, verdict: Verdict, exact: float = FREE_TOLERANCE
+) -> float:
+    """The relative duality gap; infinite where the free weights are not fitted exactly, up to a residual of `exact`."""
+    if objective.free_violation(verdict.residuals) > exact:
         return np.inf
     known = _known_part(objective, W, fit)
     dual = max(_dual(objective, fit.U, fit.G, shrink, known) for shrink in verdict.shrinkages)
@@ -87,8 +89,12 @@ def _rounding(objective: Any, W: np.ndarray, fit: Fit, swing: np.ndarray) -> flo
     times its curvature; the gap, up to the products of these errors, which do not depend on each other, with the
     moves of the scores.
     """
-    terms = np.square(W).T @ objective.moments.second(objective.total) / objective.total
-    return EPSILON * _length_of_errors(objective, fit, np.sqrt(terms), swing)
+    return EPSILON * _length_of_errors(objective, fit, size_of_terms(objective, W), swing)
+
+
+def size_of_terms(objective: Any, W: np.ndarray) -> np.ndarray:
+    """The root of the mean sum of the squared terms of a row's score, (k,)."""
+    return np.sqrt(np.square(W).T @ objective.moments.second(objective.total) / objective.total)
 
 
 def _length_of_errors(objective: Any, fit: Fit, terms: np.ndarray, swing: np.ndarray) -> float:

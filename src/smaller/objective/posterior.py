@@ -220,17 +220,18 @@ class Posterior(MemoryRows):
         """Relative duality gap: a bound on (F(W) - minimum) / F(W)."""
         return self.at(W).gap
 
-    def at(self, W: np.ndarray, F: np.ndarray | None = None) -> Point:
+    def at(self, W: np.ndarray, F: np.ndarray | None = None, exact: float = FREE_TOLERANCE) -> Point:
         """Scores, gradient, value and certificate at W, for one pass over the design (two if the scores are not given).
 
         Scores that were given must not be written to afterwards. A reported certificate needs scores computed here.
+        `exact` is the residual up to which weights without a penalty count as fitted.
         """
         fresh = F is None
         fit = self._fit(self.scores(W) if F is None else F)
         verdict = optimality(self, W, fit.G)
         value = fit.loss + verdict.penalty
         smooth = fit.G + self.l2 * W if self.ridged else fit.G
-        gap = relative_gap(self, W, value, fit, verdict)
+        gap = relative_gap(self, W, value, fit, verdict, exact)
         return Point(W, fit.F, fit.P, smooth, verdict.residuals, value, gap, fresh)
 
     def _fit(self, F: np.ndarray) -> Fit:

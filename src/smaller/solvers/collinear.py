@@ -13,6 +13,7 @@ from scipy.linalg import qr, solve_triangular
 from ..design.dense import DenseDesign
 from ..errors import Status
 from ..likelihoods import Multinomial
+from ..objective.certificate import EPSILON, FREE_TOLERANCE, size_of_terms
 from ..objective.posterior import Posterior
 from ..priors import ElasticNet
 from .smooth import smooth
@@ -50,8 +51,10 @@ def fitted(objective: Posterior, rows: np.ndarray, solution: Solution, tol: floa
     W[rows] = solve_triangular(R, found.weights[: len(rows)])
     if design.intercept:
         W[-1] = found.weights[-1] - mean @ W[rows]
-    point = objective.at(W)
-    gap = float(point.gap + found.gap)
+    # The residuals that large weights leave, which are rounded themselves.
+    exact = max(FREE_TOLERANCE, EPSILON * float(size_of_terms(objective, W).max()))
+    point = objective.at(W, exact=exact)
+    gap = float(point.gap + free.at(found.weights, point.F, exact).gap)
     missed = Status.STALLED if solution.status is Status.CONVERGED else solution.status
     status = Status.CONVERGED if gap <= tol else missed
     if point.value > solution.objective * (1 + tol):  # weights so large that their scores have no digits
